@@ -1,0 +1,82 @@
+# Every command of the project. Each makes the environment it needs (.venv) by itself.
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+# The first of these that is new enough; `make PYTHON=... book` decides otherwise.
+PYTHON ?= $(shell for python in python3.11 python3 python; do \
+	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+	&& echo $$python && break; done)
+
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+
+# A caller's SISCM_DATA never decides what a target runs on: the target does.
+SIMULATED := SISCM_DATA=simulated
+REAL := SISCM_DATA=real
+
+.PHONY: help book book-real test test-quick test-real lint outputs record data bench lock clean
+
+help:  ## list the commands
+	@sed -n 's/^\([a-z-]*\):[^#]*## */\1	/p' $(MAKEFILE_LIST) | expand -t 12
+
+book: $(INSTALLED)  ## run every notebook on simulated data and build the book: _build/html
+	$(SIMULATED) $(BIN)/python book/build.py html
+
+book-real: $(INSTALLED)  ## the same on the real files: _build/html-real
+	$(REAL) $(BIN)/python book/build.py html
+
+test: $(INSTALLED)  ## all tests: package, doctests, repository, stored notebooks
+	$(SIMULATED) $(BIN)/python -m pytest
+	$(SIMULATED) $(BIN)/python -m pytest --nbval --nbval-current-env \
+		--nbval-sanitize-with notebooks/sanitize.cfg notebooks/*.ipynb
+
+test-quick: $(INSTALLED)  ## tests of the package only, no notebooks, stop at the first failure
+	$(SIMULATED) $(BIN)/python -m pytest --exitfirst --quiet \
+		--ignore tests/test_book_build.py --ignore tests/test_repository.py
+
+test-real: $(INSTALLED)  ## the tests that read the real files (SISCM_DATA_DIR says where they are)
+	$(REAL) $(BIN)/python -m pytest -m real_data tests
+
+lint: $(INSTALLED)  ## style, types, workflows, citation file
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/zizmor --offline --no-progress .github
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
+
+outputs: $(INSTALLED)  ## run the notebooks and store what they print in notebooks/*.ipynb
+	$(SIMULATED) $(BIN)/python book/build.py outputs
+
+record: $(INSTALLED)  ## recompute the figures of the real files: expected/panels.json
+	$(REAL) $(BIN)/python -m siscm.record
+
+data: $(INSTALLED)  ## download the real files, or check those already there
+	$(BIN)/python -m siscm.registry
+
+bench: $(INSTALLED)  ## rerun the benchmarks: benchmarks/results.json
+	for script in benchmarks/[!_]*.py; do $(SIMULATED) $(BIN)/python "$$script"; done
+
+# uv has a place of its own, so that a lock which no longer installs can still be remade.
+lock:  ## remake requirements.lock from pyproject.toml
+	$(PYTHON) -m venv _build/lock
+	_build/lock/bin/python -m pip install --quiet uv
+	_build/lock/bin/uv pip compile pyproject.toml --extra book --extra test --extra lint \
+		--group build --universal --python-version 3.11 --generate-hashes --upgrade --quiet \
+		--no-emit-index-url --custom-compile-command "make lock" --output-file requirements.lock
+
+clean:  ## remove everything that make made, the environment included
+	rm -rf $(VENV) _build .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(INSTALLED): requirements.lock pyproject.toml
+	@test -n "$(PYTHON)" || { echo "siscm needs Python 3.11 or newer and found none: \
+	install it, or name one with make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "siscm needs \
+	Python 3.11 or newer, and $(PYTHON) is not: name one with make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@

@@ -1,0 +1,26 @@
+"""Counterfactual inference of second opinions.
+
+Experts label cases without talking to each other. Given what one said about a case, what would
+another have said? The method of Corvelo Benz and Gomez Rodriguez (UAI 2022), with an exact law in
+place of sampling.
+"""
+
+from siscm import baselines, evaluation, gumbel, inference, partition
+from siscm.graph import SimilarityGraph
+from siscm.model import GumbelMaxSISCM
+from siscm.opinions import Opinions
+from siscm.violations import violates
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "GumbelMaxSISCM",
+    "Opinions",
+    "SimilarityGraph",
+    "baselines",
+    "evaluation",
+    "gumbel",
+    "inference",
+    "partition",
+    "violates",
+]

@@ -1,0 +1,226 @@
+"""Features and opinions about the same instances, brought into one order."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from pandas.api.types import is_list_like
+
+from siscm.checks import IntArray
+from siscm.marginals import Features
+from siscm.names import find, first_unknown, plain
+from siscm.opinions import NOT_ASKED, Opinions
+
+
+def align_features(X: Any, instances: pd.Index[Any] | None) -> Features:
+    """Features with a row an instance, in the order of ``instances``.
+
+    Parameters
+    ----------
+    X
+        A DataFrame indexed by instance, aligned by id; or an array already in that order.
+    instances
+        The instances in question; None if only the features know them.
+
+    Raises
+    ------
+    ValueError
+        If an instance is missing, extra or stands twice, if the number of rows is wrong, if ``X``
+        is not a table, if a value is missing or infinite, or if a feature stands twice; the error
+        names the row or the feature.
+    """
+    if isinstance(X, pd.DataFrame):
+        return _align_table(X, instances)
+    values = np.asarray(X)
+    if values.ndim != 2:
+        raise ValueError(
+            f"X is a {type(X).__name__} of shape {np.shape(X)}; it must be a DataFrame or a "
+            "two-dimensional array (instances, features)."
+        )
+    if instances is not None and len(values) != len(instances):
+        raise ValueError(
+            f"X has {len(values)} rows, but the opinions are about {len(instances)} instances; "
+            "pass one row for each, in the order of opinions.instances, or a DataFrame indexed "
+            "by instance."
+        )
+    table = pd.DataFrame(values, index=instances)
+    _refuse_non_finite(table.mask(np.ma.getmaskarray(X)) if np.ma.is_masked(X) else table)
+    return values
+
+
+def _align_table(X: pd.DataFrame, instances: pd.Index[Any] | None) -> pd.DataFrame:
+    for names, what in ((X.index, "instance"), (X.columns, "feature")):
+        if not names.is_unique:
+            raise ValueError(f"{what} {plain(names[names.duplicated()][0])!r} stands twice in X.")
+    if instances is not None:
+        rows = find(instances, X.index, "instance")
+        for names, places, others, problem in (
+            (instances, rows, X.index, "has opinions but no features: add its row to X"),
+            (
+                X.index,
+                find(X.index, instances, "instance"),
+                instances,
+                "has features but is not among opinions.instances: drop its row",
+            ),
+        ):
+            if (places < 0).any():
+                raise ValueError(
+                    f"instance {first_unknown(names, places, others)} {problem} "
+                    f"({int((places < 0).sum())} such instance(s))."
+                )
+        X = X.iloc[rows]
+    _refuse_non_finite(X)
+    return X
+
+
+def _refuse_non_finite(X: pd.DataFrame) -> None:
+    wrong = X.isna().to_numpy(dtype=bool) | X.isin([np.inf, -np.inf]).to_numpy(dtype=bool)
+    if wrong.any():
+        row, column = np.argwhere(wrong)[0]
+        raise ValueError(
+            f"X holds {plain(X.iat[row, column])!r} for instance {plain(X.index[row])!r}, feature "
+            f"{plain(X.columns[column])!r} ({int(wrong.any(axis=1).sum())} such row(s)); "
+            "impute or drop them."
+        )
+
+
+def align_columns(X: Features, names: list[Any] | None, n_features: int) -> Features:
+    """Checked features with the columns of training.
+
+    Parameters
+    ----------
+    names
+        The columns of training in their order; None if those features had no names. Features
+        without names are taken to be in that order.
+    n_features
+        How many there were.
+
+    Raises
+    ------
+    ValueError
+        If a feature is missing or extra; the error names it.
+    """
+    if isinstance(X, pd.DataFrame) and names is not None:
+        odd = set(X.columns) ^ set(names)
+        if odd:
+            raise ValueError(
+                f"feature {plain(min(odd, key=str))!r} is only in one of X and the training "
+                "features; pass the columns that the model was fitted on."
+            )
+        return X[names]
+    if X.shape[1] != n_features:
+        raise ValueError(f"X has {X.shape[1]} features; the model was fitted on {n_features}.")
+    if isinstance(X, pd.DataFrame):
+        return X.to_numpy()
+    return X if names is None else pd.DataFrame(X, columns=names)
+
+
+def align_observed(
+    observed: Opinions | Mapping[Hashable, Any],
+    instances: pd.Index[Any],
+    experts: pd.Index[Any],
+    classes: pd.Index[Any],
+) -> IntArray:
+    """Observed opinions as label codes (n, H), -1 where nobody was asked.
+
+    Parameters
+    ----------
+    observed
+        Opinions on exactly these instances, in any order; or, for each expert asked, one label
+        for all instances or one for each: ``{expert: label(s)}``. Labels are taken in the order
+        of ``instances``; a Series must have them as its index, in that order. A missing label
+        means that she was not asked.
+    instances, experts, classes
+        The order of the result, and the labels behind its codes.
+
+    Raises
+    ------
+    TypeError
+        If ``observed`` is neither.
+    ValueError
+        If an expert or a label was not seen in training, if the instances differ, or if there is
+        not one label for each instance.
+    """
+    if isinstance(observed, Opinions):
+        rows, who, what = _from_opinions(observed, instances)
+    elif isinstance(observed, Mapping):
+        _known(list(observed), experts, "expert")  # also those whose labels are all missing
+        rows, who, what = _from_mapping(observed, instances)
+    else:
+        raise TypeError(
+            f"observed is a {type(observed).__name__}; pass opinions (Opinions.from_long(table) or "
+            "Opinions.from_wide(table)) or {expert: label(s)}."
+        )
+    codes = np.full((len(instances), len(experts)), NOT_ASKED, dtype=np.int64)
+    codes[rows, _known(who, experts, "expert")] = _known(what, classes, "label")
+    return codes
+
+
+def _from_opinions(
+    observed: Opinions, instances: pd.Index[Any]
+) -> tuple[IntArray, list[Any], list[Any]]:
+    """Row, expert and label of each opinion."""
+    for names, others in ((observed.instances, instances), (instances, observed.instances)):
+        found = find(names, others, "instance")
+        if (found < 0).any():
+            raise ValueError(
+                f"instance {first_unknown(names, found, others)} is in only one of X and the "
+                "observed opinions; both must be about the same instances."
+            )
+    places = find(observed.instances, instances, "instance")
+    table = observed.to_long()
+    return places[observed.instance_codes], table["expert"].tolist(), table["label"].tolist()
+
+
+def _from_mapping(
+    observed: Mapping[Hashable, Any], instances: pd.Index[Any]
+) -> tuple[IntArray, list[Any], list[Any]]:
+    """The same for ``{expert: label(s)}``."""
+    rows: list[int] = []
+    who: list[Any] = []
+    what: list[Any] = []
+    for expert, said in observed.items():
+        for row, label in enumerate(_label_list(said, instances, expert)):
+            if is_list_like(label) or not pd.isna(label):
+                rows.append(row)
+                who.append(expert)
+                what.append(label)
+    return np.array(rows, dtype=np.int64), who, what
+
+
+def _label_list(said: Any, instances: pd.Index[Any], expert: Hashable) -> list[Any]:
+    """What one expert said about each instance."""
+    if isinstance(said, Mapping):
+        raise ValueError(f"expert {expert!r}: pass a list of labels in the order of the rows of X.")
+    if not is_list_like(said, allow_sets=False):
+        return [said] * len(instances)
+    labels = list(said)
+    if len(labels) != len(instances):
+        raise ValueError(
+            f"expert {expert!r}: {len(labels)} labels for {len(instances)} instances; pass one "
+            "label, or one for each row of X."
+        )
+    if isinstance(said, pd.Series):
+        places = find(said.index, instances, "instance")
+        if (places != np.arange(len(instances))).any():
+            row = int(np.argmax(places != np.arange(len(instances))))
+            raise ValueError(
+                f"expert {expert!r}: row {row} of the labels is about {plain(said.index[row])!r}, "
+                f"row {row} of X about {plain(instances[row])!r}; reorder the labels with "
+                ".loc[X.index], or drop their index with .to_numpy() if the order is right."
+            )
+    return labels
+
+
+def _known(names: list[Any], known: pd.Index[Any], role: str) -> IntArray:
+    """Codes of names that must have been seen in training."""
+    codes = find(names, known, role)
+    if (codes < 0).any():
+        raise ValueError(
+            f"{role} {first_unknown(names, codes, known)} was not seen in training; the {role}s "
+            f"known are {[plain(name) for name in known[:10]]}{' ...' if len(known) > 10 else ''}."
+        )
+    return codes

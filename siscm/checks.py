@@ -1,0 +1,76 @@
+"""What every function asks of distributions and labels before it trusts them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+SUM_TOLERANCE = 1e-5
+"""How far a distribution's sum may be from 1: float32 rounding passes, a mistake does not."""
+
+
+def check_log_distribution(log_p: npt.ArrayLike, whose: str) -> FloatArray:
+    """Log-probabilities as float64, refused where a row is not a distribution.
+
+    Raises
+    ------
+    ValueError
+        Naming the first row that holds a NaN or does not sum to 1.
+    """
+    values = np.asarray(log_p, dtype=np.float64)
+    if values.ndim == 0 or values.shape[-1] == 0:
+        raise ValueError(f"the {whose} expert's log-marginal needs an axis of labels.")
+    with np.errstate(over="ignore"):
+        total = np.exp(values).sum(axis=-1)
+    wrong = ~(np.abs(total - 1.0) <= SUM_TOLERANCE)
+    if wrong.any():
+        row = tuple(int(i) for i in np.argwhere(wrong)[0])
+        where = f" in row {row[0] if len(row) == 1 else row}" if row else ""
+        raise ValueError(
+            f"the {whose} expert's marginal{where} sums to {total[row]}, not to 1; "
+            "pass log-probabilities of a normalised distribution."
+        )
+    return values
+
+
+def check_leading_axes(
+    log_p: FloatArray, log_q: FloatArray, *labels: npt.NDArray[Any]
+) -> tuple[int, ...]:
+    """The leading axes (...) to which two log-marginals (..., k) and labels (...) broadcast.
+
+    Raises
+    ------
+    ValueError
+        If the two have different numbers of classes: a single one must not stand for all.
+    """
+    if log_p.shape[-1] != log_q.shape[-1]:
+        raise ValueError(
+            f"one expert's marginal has {log_p.shape[-1]} classes and the other's "
+            f"{log_q.shape[-1]}; both need the same classes."
+        )
+    return np.broadcast_shapes(log_p.shape[:-1], log_q.shape[:-1], *(y.shape for y in labels))
+
+
+def check_labels(label: npt.NDArray[Any], n_classes: int) -> IntArray:
+    """Label codes as int64, refused where one is not a position among the classes.
+
+    Raises
+    ------
+    ValueError
+        Naming the first code that is not in 0, ..., k - 1: a -1 must never mean the last class.
+    """
+    if not np.issubdtype(label.dtype, np.integer):
+        raise ValueError(f"labels must be integer codes, not {label.dtype}.")
+    wrong = (label < 0) | (label >= n_classes)
+    if wrong.any():
+        raise ValueError(
+            f"label code {label[wrong].ravel()[0]} is not one of the {n_classes} classes "
+            f"0 to {n_classes - 1}."
+        )
+    return label.astype(np.int64)

@@ -1,0 +1,69 @@
+"""CIFAR-10H: how many people gave each label to each of CIFAR-10's 10,000 test images."""
+
+from __future__ import annotations
+
+from io import BytesIO
+
+import numpy as np
+import pandas as pd
+
+from siscm import registry
+
+COUNTS = "cifar10h/cifar10h-counts.npy"
+"""The registry's path of the counts."""
+
+CLASSES = (
+    "airplane",
+    "automobile",
+    "bird",
+    "cat",
+    "deer",
+    "dog",
+    "frog",
+    "horse",
+    "ship",
+    "truck",
+)
+"""The ten labels, in the order of their codes."""
+
+_N_IMAGES = 10_000
+
+
+def load_cifar10h_counts() -> pd.DataFrame:
+    """How many people said what about each image, as published (nobody is identified).
+
+    Returns
+    -------
+    DataFrame (10,000, 10)
+        Whole numbers; a row an image, in the order of CIFAR-10's original test batch, a column a
+        label, in the order of :data:`CLASSES`.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the file is not in the data folder.
+    ValueError
+        If it is not the file expected, or holds anything but such counts.
+    """
+    content = registry.locate(COUNTS).read_bytes()
+    try:
+        counts = np.load(BytesIO(content), allow_pickle=False)
+    except (EOFError, ValueError) as error:
+        raise ValueError(f"{COUNTS} is not a NumPy array file: {error}") from error
+    if counts.shape != (_N_IMAGES, len(CLASSES)) or not np.issubdtype(counts.dtype, np.integer):
+        raise ValueError(
+            f"{COUNTS} should hold whole numbers of shape ({_N_IMAGES}, {len(CLASSES)}), but "
+            f"holds {counts.dtype} of shape {counts.shape}."
+        )
+    wrong = (counts.min(axis=1) < 0) | (counts.sum(axis=1) <= 0)
+    if wrong.any():
+        image = int(np.argmax(wrong))
+        raise ValueError(
+            f"{COUNTS}: the counts of image {image} are {counts[image].tolist()}; they should be "
+            "zero or more, with somebody who said something."
+        )
+    return pd.DataFrame(
+        counts.astype(np.int64),
+        index=pd.RangeIndex(_N_IMAGES, name="image"),
+        columns=pd.Index(CLASSES, name="label"),
+    )

@@ -1,0 +1,175 @@
+"""How good are inferred second opinions? Every ordered pair, in the paper's three scenarios."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy.stats import bootstrap
+
+from siscm.baselines import Rule, gumbel_max
+from siscm.checks import FloatArray
+from siscm.inference import predict
+from siscm.opinions import Opinions
+from siscm.pairs import iter_pairs, opinion_marginals
+from siscm.partition import group_of
+
+SCENARIOS = ("all pairs", "same group", "different groups")
+
+UNIFORM_WEIGHT = 1e-3
+"""Weight of the uniform distribution mixed in before the log-loss: no method is ever certain."""
+
+
+def all_pairs(
+    log_marginals: npt.ArrayLike,
+    opinions: Opinions,
+    partition: Sequence[Sequence[Hashable]],
+    rule: Rule = gumbel_max,
+) -> pd.DataFrame:
+    """Infer each opinion from each other opinion on the same instance.
+
+    Parameters
+    ----------
+    log_marginals
+        (n_instances, n_experts, k), or (n_opinions, k) in the order of ``opinions.to_long()``.
+    opinions
+        What the experts said: each opinion is once the one observed and once the one inferred.
+    partition
+        Groups of expert ids, as in ``GumbelMaxSISCM.partition_``.
+    rule
+        How the target's distribution follows; see :mod:`siscm.baselines`.
+
+    Returns
+    -------
+    DataFrame
+        One row an ordered pair: ``instance``, ``observed``, ``target``, ``observed_label``,
+        ``truth``, ``prediction``, ``probability`` (given to the truth), ``same_group``.
+
+    Raises
+    ------
+    ValueError
+        If the marginals do not fit the opinions, or an expert is in no group or in two.
+    """
+    log_p = opinion_marginals(log_marginals, opinions)
+    number = group_of(partition, opinions.experts)
+    h, y = opinions.expert_codes, opinions.label_codes
+    columns = ("first", "second", "prediction", "probability")
+    parts: list[tuple[npt.NDArray[np.generic], ...]] = [(np.empty(0, np.int64),) * 4]
+    for a, b in iter_pairs(opinions):
+        for first, second in ((a, b), (b, a)):
+            same = number[h[first]] == number[h[second]]
+            law = rule(log_p[first], log_p[second], y[first], same)
+            parts.append((first, second, predict(law), law[np.arange(len(law)), y[second]]))
+    table = dict(zip(columns, map(np.concatenate, zip(*parts, strict=True)), strict=True))
+    order = np.lexsort((table["second"], table["first"]))
+    first, second, prediction, probability = (column[order] for column in table.values())
+    return pd.DataFrame(
+        {
+            "instance": opinions.instances.take(opinions.instance_codes[first]),
+            "observed": opinions.experts.take(h[first]),
+            "target": opinions.experts.take(h[second]),
+            "observed_label": opinions.classes.take(y[first]),
+            "truth": opinions.classes.take(y[second]),
+            "prediction": opinions.classes.take(prediction),
+            "probability": probability.astype(np.float64),
+            "same_group": number[h[first]] == number[h[second]],
+        }
+    )
+
+
+def summary(
+    pairs: pd.DataFrame,
+    n_classes: int,
+    *,
+    rng: np.random.Generator,
+    n_bootstrap: int = 1000,
+    uniform_weight: float = UNIFORM_WEIGHT,
+    confidence: float = 0.95,
+) -> pd.DataFrame:
+    """Accuracy and log-loss in the paper's three scenarios, with bootstrap intervals.
+
+    Parameters
+    ----------
+    pairs
+        From :func:`all_pairs`.
+    n_classes
+        How many labels there are.
+    rng
+        Draws the bootstrap samples: whole instances, since opinions on one are dependent.
+    uniform_weight
+        Weight of the uniform distribution mixed into each prediction before its log-loss.
+    confidence
+        Level of the percentile intervals.
+
+    Returns
+    -------
+    DataFrame
+        A row a scenario (all pairs, same group, different groups): ``n_pairs``, and ``accuracy``,
+        ``log_loss`` with their bounds ``_low`` and ``_high``. NaN where there is no pair; the
+        bounds are NaN too where all pairs come from one instance, or where the loss is infinite.
+
+    Raises
+    ------
+    ValueError
+        If ``uniform_weight`` is not in [0, 1), ``confidence`` not in (0, 1) or ``n_bootstrap``
+        not positive.
+    """
+    if not 0 <= uniform_weight < 1:
+        raise ValueError(f"uniform_weight is {uniform_weight}; it must be in [0, 1).")
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence is {confidence}; it must be in (0, 1), such as 0.95.")
+    if n_bootstrap < 1:
+        raise ValueError(f"n_bootstrap is {n_bootstrap}; at least one resample is needed.")
+    mixed = (1 - uniform_weight) * pairs["probability"] + uniform_weight / n_classes
+    with np.errstate(divide="ignore"):
+        scores = pd.DataFrame(
+            {
+                "instance": pairs["instance"],
+                "accuracy": (pairs["prediction"] == pairs["truth"]).astype(float),
+                "log_loss": -np.log(mixed),
+            }
+        )
+    same = pairs["same_group"].to_numpy(dtype=bool)
+    rows = {}
+    # The same resampled instances everywhere, so that rows with equal scores have equal intervals.
+    seed = int(rng.integers(2**63))
+    for scenario, kept in zip(SCENARIOS, (np.ones_like(same), same, ~same), strict=True):
+        by_instance = scores[kept].groupby("instance", sort=True)
+        sizes = np.asarray(by_instance.size(), dtype=np.float64)
+        row: dict[str, float] = {"n_pairs": int(kept.sum())}
+        for score in ("accuracy", "log_loss"):
+            totals = np.asarray(by_instance[score].sum(), dtype=np.float64)
+            row |= _ratio(
+                score, totals, sizes, n_bootstrap, confidence, np.random.default_rng(seed)
+            )
+        rows[scenario] = row
+    return pd.DataFrame.from_dict(rows, orient="index").astype({"n_pairs": int})
+
+
+def _ratio(
+    name: str,
+    totals: FloatArray,
+    sizes: FloatArray,
+    n_bootstrap: int,
+    confidence: float,
+    rng: np.random.Generator,
+) -> dict[str, float]:
+    """A mean over pairs, and its percentile interval over resampled instances."""
+    value, low, high = np.nan, np.nan, np.nan
+    if len(sizes):
+        value = float(totals.sum() / sizes.sum())
+    if len(sizes) > 1 and np.isfinite(value):
+        low, high = bootstrap(
+            (totals, sizes),
+            lambda total, size, axis: total.sum(axis=axis) / size.sum(axis=axis),
+            paired=True,
+            vectorized=True,
+            n_resamples=n_bootstrap,
+            confidence_level=confidence,
+            method="percentile",
+            batch=100,
+            rng=rng,
+        ).confidence_interval
+    return {name: value, f"{name}_low": float(low), f"{name}_high": float(high)}

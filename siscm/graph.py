@@ -1,0 +1,154 @@
+"""The graph of experts that can be similar, with the weights of its edges (Section 6)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from siscm.checks import BoolArray, FloatArray, IntArray
+from siscm.gumbel import counterfactual_probabilities
+from siscm.opinions import Opinions
+from siscm.pairs import iter_pairs, opinion_marginals
+from siscm.violations import violates
+
+Loss = Literal["zero_one", "log"]
+
+
+@dataclass(frozen=True, eq=False)
+class SimilarityGraph:
+    r"""Which experts can be similar, and what sharing their noise would gain: :math:`\mathcal G`.
+
+    Everything in it is a sum over instances, so graphs of the same experts on other instances
+    can be added: ``graph + other``.
+
+    Parameters
+    ----------
+    experts
+        Names, in the order of all the arrays.
+    together
+        (H, H): on how many instances both experts gave an opinion; symmetric, zero diagonal.
+    violations
+        (H, H): on how many of these their opinions violate conditional stability; symmetric.
+    loss_change
+        (H, H): entry [h, h'] sums, over the instances of both, the loss of inferring the opinion
+        of h' from that of h with shared noise, minus the loss of the marginal of h' alone.
+    loss
+        Which loss that is: ``"zero_one"`` or ``"log"``.
+    """
+
+    experts: pd.Index[Any]
+    together: IntArray
+    violations: IntArray
+    loss_change: FloatArray
+    loss: Loss = "zero_one"
+
+    @classmethod
+    def from_opinions(
+        cls, log_marginals: npt.ArrayLike, opinions: Opinions, loss: Loss = "zero_one"
+    ) -> SimilarityGraph:
+        """Compare every two opinions on one instance, by the exact law.
+
+        Parameters
+        ----------
+        log_marginals
+            (n_instances, n_experts, k), or (n_opinions, k) in the order of ``opinions.to_long()``.
+        opinions
+            What the experts said.
+        loss
+            ``"zero_one"``: whether the likeliest label is not what was said. ``"log"``: minus the
+            log-probability of what was said (infinite where a pair violates).
+
+        Raises
+        ------
+        ValueError
+            If ``loss`` is unknown, or the marginals do not fit the opinions (the error names the
+            expert and the instance).
+        """
+        if loss not in ("zero_one", "log"):
+            raise ValueError(f"loss is {loss!r}; it must be 'zero_one' or 'log'.")
+        log_p = opinion_marginals(log_marginals, opinions)
+        h, y = opinions.expert_codes, opinions.label_codes
+        # Straight from the logarithm, which stays finite where the probability underflows.
+        marginal_loss = (
+            -log_p[np.arange(len(y)), y] if loss == "log" else _loss(np.exp(log_p), y, loss)
+        )
+        n_experts = len(opinions.experts)
+        together = np.zeros(n_experts**2, dtype=np.int64)
+        violations = np.zeros(n_experts**2, dtype=np.int64)
+        change = np.zeros(n_experts**2)
+        for a, b in iter_pairs(opinions):
+            cell = h[a] * n_experts + h[b]
+            together += np.bincount(cell, minlength=n_experts**2)
+            violating = violates(log_p[a], y[a], log_p[b], y[b])
+            violations += np.bincount(cell[violating], minlength=n_experts**2)
+            for observed, target in ((a, b), (b, a)):
+                law = counterfactual_probabilities(log_p[observed], log_p[target], y[observed])
+                gain = _loss(law, y[target], loss) - marginal_loss[target]
+                cell = h[observed] * n_experts + h[target]
+                change += np.bincount(cell, weights=gain, minlength=n_experts**2)
+        square = (n_experts, n_experts)
+        together, violations = together.reshape(square), violations.reshape(square)
+        return cls(
+            opinions.experts,
+            together + together.T,
+            violations + violations.T,
+            change.reshape(square),
+            loss,
+        )
+
+    @property
+    def edges(self) -> BoolArray:
+        r"""(H, H): who *can* be similar: seen together, never in violation. :math:`\mathcal E`."""
+        return np.asarray((self.together > 0) & (self.violations == 0))
+
+    @property
+    def weights(self) -> FloatArray:
+        """(H, H): mean loss change of a pair, both directions summed; NaN if never together.
+
+        Symmetric. Negative where sharing the noise lowers the loss: :math:`w(h, h')` of the paper.
+        """
+        both = self.loss_change + self.loss_change.T
+        return np.divide(
+            both, self.together, out=np.full_like(both, np.nan), where=self.together > 0
+        )
+
+    def __add__(self, other: SimilarityGraph) -> SimilarityGraph:
+        """The graph of both sets of instances together.
+
+        Raises
+        ------
+        ValueError
+            If the two graphs are not about the same experts in the same order, or their losses
+            differ.
+        """
+        if not isinstance(other, SimilarityGraph):
+            return NotImplemented
+        if not self.experts.equals(other.experts):
+            raise ValueError(
+                f"the graphs are about different experts ({list(self.experts)[:5]} ... and "
+                f"{list(other.experts)[:5]} ...); build both with the same experts=."
+            )
+        if self.loss != other.loss:
+            raise ValueError(
+                f"one graph measures the {self.loss!r} loss, the other {other.loss!r}; build both "
+                "with the same loss=."
+            )
+        return SimilarityGraph(
+            self.experts,
+            self.together + other.together,
+            self.violations + other.violations,
+            self.loss_change + other.loss_change,
+            self.loss,
+        )
+
+
+def _loss(probabilities: FloatArray, label: IntArray, loss: Loss) -> FloatArray:
+    """Loss of each row (n, k) when ``label`` was said."""
+    if loss == "zero_one":
+        return np.asarray(probabilities.argmax(axis=-1) != label, dtype=np.float64)
+    with np.errstate(divide="ignore"):
+        return -np.log(probabilities[np.arange(len(label)), label])

@@ -1,0 +1,137 @@
+"""Counterfactual inference in the Gumbel-Max SI-SCM, from marginals, opinions and groups."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from siscm.checks import BoolArray, FloatArray, IntArray, check_labels, check_log_distribution
+from siscm.gumbel import counterfactual_probabilities, monte_carlo_probabilities
+from siscm.opinions import NOT_ASKED
+from siscm.partition import group_of
+
+Method = Literal["exact", "monte_carlo"]
+
+
+def counterfactual_proba(
+    log_marginals: npt.ArrayLike,
+    labels: npt.ArrayLike,
+    groups: Sequence[Sequence[int]],
+    *,
+    experts: Sequence[Hashable] | None = None,
+    instances: Sequence[Hashable] | None = None,
+    method: Method = "exact",
+    n_samples: int = 1000,
+    rng: np.random.Generator | None = None,
+) -> FloatArray:
+    r"""What every expert would have said, given what some said (Section 5 of the paper).
+
+    An expert who shares a group with an observed one follows the counterfactual distribution under
+    their common noise; every other expert keeps her marginal, for noises of different groups are
+    independent. The row of an observed expert is a point mass.
+
+    Parameters
+    ----------
+    log_marginals
+        (n, H, k): :math:`\log P(Y_h = c \mid X = x)`.
+    labels
+        (n, H): codes of the opinions observed, -1 where nobody was asked.
+    groups
+        The partition :math:`\Psi`, as lists of expert positions.
+    experts, instances
+        Names for error messages; default the positions.
+    method
+        ``"exact"``: the closed form. ``"monte_carlo"``: the paper's estimator, Eq. 5.
+    n_samples, rng
+        For ``"monte_carlo"``: how many draws (T), and where they come from.
+
+    Returns
+    -------
+    array (n, H, k)
+
+    Raises
+    ------
+    ValueError
+        If two experts of one group are observed on one instance, if an observed label has
+        probability zero or is no label, if a marginal is no distribution, or if the shapes,
+        groups or method are unknown.
+    """
+    if method not in ("exact", "monte_carlo"):
+        raise ValueError(f"method is {method!r}; it must be 'exact' or 'monte_carlo'.")
+    if method == "monte_carlo" and (rng is None or n_samples < 1):
+        raise ValueError("method='monte_carlo' needs a generator rng and n_samples of at least 1.")
+    log_p = check_log_distribution(log_marginals, "observed or target")
+    codes = np.asarray(labels)
+    if log_p.ndim != 3 or codes.shape != log_p.shape[:2]:
+        raise ValueError(
+            f"log_marginals must be (instances, experts, classes) and labels (instances, experts); "
+            f"got {log_p.shape} and {codes.shape}."
+        )
+    names = [
+        list(range(size) if given is None else given)
+        for given, size in zip((instances, experts), codes.shape, strict=True)
+    ]
+    if [len(part) for part in names] != list(codes.shape):
+        raise ValueError(
+            f"{len(names[0])} instances and {len(names[1])} experts are named; labels has shape "
+            f"{codes.shape}."
+        )
+    observed = codes != NOT_ASKED
+    said = check_labels(codes[observed], log_p.shape[2])
+    _check_observed(log_p, codes, observed, group_of(groups, range(log_p.shape[1])), *names)
+    out = np.exp(log_p)
+    out /= out.sum(axis=-1, keepdims=True)
+    for group in groups:
+        members = np.asarray(group, dtype=np.int64)
+        row, place = np.nonzero(observed[:, members])
+        if len(members) == 1 or len(row) == 0:
+            continue
+        speaker = members[place]
+        pair = log_p[row, speaker][:, None], log_p[row[:, None], members], codes[row, speaker]
+        out[row[:, None], members] = (
+            counterfactual_probabilities(*pair[:2], pair[2][:, None])
+            if method == "exact" or rng is None
+            else monte_carlo_probabilities(*pair[:2], pair[2][:, None], n_samples, rng)
+        )
+    out[observed] = np.arange(log_p.shape[2]) == said[:, None]
+    return out
+
+
+def predict(probabilities: FloatArray) -> IntArray:
+    """The likeliest label of each row (..., k); ties go to the first class."""
+    return np.asarray(probabilities.argmax(axis=-1), dtype=np.int64)
+
+
+def _check_observed(
+    log_p: FloatArray,
+    codes: npt.NDArray[Any],
+    observed: BoolArray,
+    number: IntArray,
+    instances: list[Hashable],
+    experts: list[Hashable],
+) -> None:
+    """Refuse what cannot be conditioned on; the errors name instance and experts."""
+    row, expert = np.nonzero(observed)
+    impossible = np.isneginf(log_p[row, expert, codes[row, expert]])
+    if impossible.any():
+        first = int(np.argmax(impossible))
+        who, what = expert[first], codes[row[first], expert[first]]
+        raise ValueError(
+            f"instance {instances[row[first]]!r}: expert {experts[who]!r} is said to have chosen "
+            f"label code {what}, to which her marginal gives probability zero; raise the "
+            "marginal's floor (min_proba)."
+        )
+    order = np.lexsort((number[expert], row))
+    row, expert = row[order], expert[order]
+    group = number[expert]
+    twice = (row[1:] == row[:-1]) & (group[1:] == group[:-1])
+    if twice.any():
+        first = int(np.argmax(twice))
+        raise ValueError(
+            f"instance {instances[row[first]]!r}: experts {experts[expert[first]]!r} and "
+            f"{experts[expert[first + 1]]!r} are observed and share a group; several opinions from "
+            "one group are not supported yet: pass one of them."
+        )

@@ -1,0 +1,185 @@
+"""Marginals: each expert's habits, learned by one classifier an expert."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed
+from scipy.special import logsumexp
+from sklearn.base import BaseEstimator, clone
+from sklearn.dummy import DummyClassifier
+
+from siscm.checks import SUM_TOLERANCE, FloatArray, IntArray
+from siscm.names import plain
+from siscm.opinions import Opinions
+
+Features = pd.DataFrame | np.ndarray[Any, Any]
+
+
+def fit_marginals(
+    expert_model: BaseEstimator,
+    X: Features,
+    opinions: Opinions,
+    rng: np.random.Generator,
+    n_jobs: int | None = None,
+) -> list[BaseEstimator]:
+    r"""Learn :math:`P(Y_h \mid X)`: a clone of the classifier for each expert, on her opinions.
+
+    An expert who only ever said one label gets a constant marginal, since most classifiers refuse
+    a single class.
+
+    Parameters
+    ----------
+    expert_model
+        Any scikit-learn classifier with ``predict_proba``. It is given label codes as targets.
+    X
+        Features (n_instances, n_features), in the order of ``opinions.instances``.
+    rng
+        Seeds the clones that have a ``random_state`` and no seed of their own.
+    n_jobs
+        How many experts to learn at the same time, as in joblib.
+
+    Raises
+    ------
+    TypeError
+        If the classifier has no ``predict_proba``.
+    ValueError
+        If there is no expert, or one without an opinion to learn from, or one from whose opinions
+        the classifier cannot learn; the error names her.
+    """
+    if not hasattr(expert_model, "predict_proba"):
+        raise TypeError(
+            f"expert_model {expert_model!r} has no predict_proba; choose a classifier that gives "
+            "probabilities, or wrap it in sklearn.calibration.CalibratedClassifierCV."
+        )
+    if len(opinions.experts) == 0:
+        raise ValueError("there are no experts, and so no opinions to learn from.")
+    by_expert = np.argsort(opinions.expert_codes, kind="stable")
+    counts = np.bincount(opinions.expert_codes, minlength=len(opinions.experts))
+    if (counts == 0).any():
+        nobody = plain(opinions.experts[int(np.argmin(counts))])
+        raise ValueError(
+            f"expert {nobody!r} has no opinion to learn from ({int((counts == 0).sum())} such "
+            "expert(s)); leave them out with opinions.select(experts=...)."
+        )
+    tasks = []
+    for rows in np.split(by_expert, np.cumsum(counts)[:-1]):
+        y = opinions.label_codes[rows]
+        tasks.append((_seeded(expert_model, y, rng), opinions.instance_codes[rows], y))
+    return list(
+        Parallel(n_jobs=n_jobs)(
+            delayed(_fit_one)(model, take_rows(X, instances), y, opinions.experts[h])
+            for h, (model, instances, y) in enumerate(tasks)
+        )
+    )
+
+
+def _seeded(expert_model: BaseEstimator, y: IntArray, rng: np.random.Generator) -> BaseEstimator:
+    """A fresh classifier for targets ``y``, its randomness fixed by ``rng``."""
+    if (y == y[0]).all():
+        return DummyClassifier(strategy="prior")
+    model = clone(expert_model)
+    open_seeds = {
+        name: int(rng.integers(2**31 - 1))
+        for name, value in sorted(model.get_params(deep=True).items())
+        if name.split("__")[-1] == "random_state" and value is None
+    }
+    return model.set_params(**open_seeds)
+
+
+def _fit_one(model: Any, X: Features, y: IntArray, expert: Any) -> BaseEstimator:
+    try:
+        return model.fit(X, y)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"the classifier of expert {plain(expert)!r} cannot learn from her {len(y)} "
+            f"opinion(s): {error}"
+        ) from error
+
+
+def opinion_log_marginals(
+    classifiers: list[BaseEstimator], X: Features, opinions: Opinions, min_proba: float
+) -> FloatArray:
+    """Log-marginals of the experts for the instances that they saw: (n_opinions, k).
+
+    In the order of ``opinions.to_long()``. Memory grows with the opinions, not with experts times
+    instances.
+    """
+    out = np.empty((len(opinions), opinions.n_classes))
+    for h, classifier in enumerate(classifiers):
+        rows = np.flatnonzero(opinions.expert_codes == h)
+        out[rows] = _predict_one(
+            classifier,
+            take_rows(X, opinions.instance_codes[rows]),
+            opinions.n_classes,
+            opinions.experts[h],
+        )
+    return floor(out, min_proba)
+
+
+def all_log_marginals(
+    classifiers: list[BaseEstimator],
+    X: Features,
+    experts: pd.Index[Any],
+    n_classes: int,
+    min_proba: float,
+) -> FloatArray:
+    """Log-marginals of every expert for every row of ``X``: (n, H, k)."""
+    out = np.empty((len(X), len(classifiers), n_classes))
+    for h, classifier in enumerate(classifiers):
+        out[:, h] = _predict_one(classifier, X, n_classes, experts[h])
+    return floor(out, min_proba)
+
+
+def _predict_one(classifier: Any, X: Features, n_classes: int, expert: Any) -> FloatArray:
+    """One classifier's log-probabilities, spread over all the classes."""
+    out = np.full((len(X), n_classes), -np.inf)
+    if len(X) == 0:
+        return out
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        if hasattr(classifier, "predict_log_proba"):
+            log_p = np.asarray(classifier.predict_log_proba(X), dtype=np.float64)
+        else:
+            log_p = np.log(np.asarray(classifier.predict_proba(X), dtype=np.float64))
+        total = np.exp(log_p).sum(axis=-1)
+    if log_p.shape != (len(X), len(classifier.classes_)):
+        raise ValueError(
+            f"the classifier of expert {plain(expert)!r} returns probabilities of shape "
+            f"{log_p.shape} for {len(X)} rows and {len(classifier.classes_)} classes."
+        )
+    wrong = ~(np.abs(total - 1) <= SUM_TOLERANCE)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(
+            f"the classifier of expert {plain(expert)!r} returns probabilities that sum to "
+            f"{total[row]}, not to 1 (row {row} of those it was asked about); check its features "
+            "or choose another."
+        )
+    out[:, classifier.classes_] = log_p
+    return out
+
+
+def floor(log_p: FloatArray, min_proba: float) -> FloatArray:
+    """Raise probabilities below ``min_proba`` to it, so that no label is impossible; renormalise.
+
+    Raises
+    ------
+    ValueError
+        If ``min_proba`` is negative, or so large that it would leave no distribution.
+    """
+    if not 0 <= min_proba < 1 / log_p.shape[-1]:
+        raise ValueError(
+            f"min_proba is {min_proba}; it must be at least 0 and below 1 / {log_p.shape[-1]} "
+            "(one over the number of classes)."
+        )
+    with np.errstate(divide="ignore"):
+        raised = np.maximum(log_p, np.log(min_proba))
+    normalised: FloatArray = raised - logsumexp(raised, axis=-1, keepdims=True)
+    return normalised
+
+
+def take_rows(X: Features, rows: IntArray) -> Features:
+    """Rows of a DataFrame or an array, by position."""
+    return X.iloc[rows] if isinstance(X, pd.DataFrame) else X[rows]

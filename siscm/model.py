@@ -1,0 +1,293 @@
+"""The Gumbel-Max SI-SCM (Definition 5) as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from pandas.api.types import is_list_like
+from sklearn.base import BaseEstimator
+from sklearn.naive_bayes import GaussianNB
+from sklearn.utils.validation import check_is_fitted
+
+from siscm import inference
+from siscm.alignment import align_columns, align_features, align_observed
+from siscm.checks import FloatArray, IntArray
+from siscm.graph import SimilarityGraph
+from siscm.marginals import Features, all_log_marginals, fit_marginals, opinion_log_marginals
+from siscm.names import as_index, find, given_names, plain
+from siscm.opinions import NOT_ASKED, Opinions
+from siscm.partition import greedy, group_of
+
+Observed = Opinions | Mapping[Hashable, Any]
+
+
+class GumbelMaxSISCM(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
+    r"""The set invariant Gumbel-Max structural causal model :math:`\mathcal M(\Psi)`.
+
+    Each expert's habits are a classifier; experts of one group share one Gumbel noise an
+    instance. ``fit`` learns the classifiers, finds the pairs whose opinions violate conditional
+    stability, and partitions the rest with Algorithm 1 (Sections 5 and 6 of the paper).
+
+    Parameters
+    ----------
+    expert_model
+        Any scikit-learn classifier; each expert gets a clone. The paper uses ``GaussianNB``.
+    partition
+        Groups of expert ids to use instead of learning them: one group of all experts is one noise
+        for all, one group each is marginals only.
+    min_proba
+        Floor of every marginal probability, renormalised: a label never used stays possible.
+    n_restarts
+        Runs of Algorithm 1, of which the best is kept.
+    method
+        ``"exact"`` for the closed form, ``"monte_carlo"`` for the paper's estimator (Eq. 5). The
+        graph is always exact.
+    n_samples
+        Draws for ``"monte_carlo"``: T in the paper.
+    random_state
+        Seed, or ``numpy.random.Generator``, of the partition, of classifiers without a seed of
+        their own, and of Monte Carlo.
+    n_jobs
+        Experts learned at the same time, as in joblib; the result does not depend on it.
+
+    Attributes
+    ----------
+    experts_, classes_
+        Ids of experts and labels, in the order of every array returned.
+    expert_models_
+        The fitted classifiers, in the order of ``experts_``. Their classes are label codes.
+    graph_
+        The :class:`~siscm.SimilarityGraph` of the training opinions.
+    partition_
+        Groups of expert ids.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(40, 2))
+    >>> said = (X[:, :1] + rng.gumbel(size=(40, 1)) > 0).astype(int).repeat(2, axis=1)
+    >>> opinions = Opinions.from_codes(said, experts=["Ann", "Bob"])
+    >>> model = GumbelMaxSISCM().fit(X, opinions)
+    >>> model.partition_
+    [['Ann', 'Bob']]
+    >>> model.counterfactual_predict(X[:2], {"Ann": 1}).tolist()
+    [[1, 1], [1, 1]]
+    """
+
+    def __init__(
+        self,
+        expert_model: Any = GaussianNB(),  # noqa: B008 - cloned before use, never fitted itself
+        partition: Sequence[Sequence[Hashable]] | None = None,
+        min_proba: float = 1e-8,
+        n_restarts: int = 10,
+        method: inference.Method = "exact",
+        n_samples: int = 1000,
+        random_state: int | np.random.Generator | None = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.expert_model = expert_model
+        self.partition = partition
+        self.min_proba = min_proba
+        self.n_restarts = n_restarts
+        self.method = method
+        self.n_samples = n_samples
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, opinions: Opinions) -> Self:
+        """Learn each expert's marginal, the graph of experts that can be similar, and the groups.
+
+        Parameters
+        ----------
+        X
+            A DataFrame indexed by instance, or an array (n_instances, n_features) in the order of
+            ``opinions.instances``.
+        opinions
+            What the experts said about these instances.
+
+        Raises
+        ------
+        ValueError
+            If features and opinions do not align, a feature is not finite, an expert has no
+            opinion, or ``partition`` is no partition of the experts. The error names which.
+        """
+        if not isinstance(opinions, Opinions):
+            raise TypeError(
+                f"opinions is a {type(opinions).__name__}; make it with Opinions.from_long(table)."
+            )
+        features = align_features(X, opinions.instances)
+        marginal_rng, partition_rng, _ = self._generators()
+        given = None if self.partition is None else _groups(self.partition, opinions.experts)
+        models = fit_marginals(self.expert_model, features, opinions, marginal_rng, self.n_jobs)
+        log_p = opinion_log_marginals(models, features, opinions, self.min_proba)
+        graph = SimilarityGraph.from_opinions(log_p, opinions)
+        if given is None:
+            given = greedy(graph, self.n_restarts, rng=partition_rng)
+        # All at once, so that a fit that fails leaves no mixture of two.
+        self.n_features_in_ = features.shape[1]
+        self.feature_names_in_ = list(X.columns) if isinstance(X, pd.DataFrame) else None
+        self.experts_ = opinions.experts.to_numpy()
+        self.classes_ = opinions.classes.to_numpy()
+        self.expert_models_ = models
+        self.graph_ = graph
+        self.partition_ = [[plain(opinions.experts[h]) for h in group] for group in given]
+        return self
+
+    def log_marginals(self, X: Any) -> FloatArray:
+        r""":math:`\log P(Y_h = c \mid X = x)` for each row, expert and label: array (n, H, k)."""
+        return self._log_marginals(self._features(X, None))
+
+    def counterfactual_proba(self, X: Any, observed: Observed) -> FloatArray:
+        """What every expert would have said, given what some said (Eq. 5, exact by default).
+
+        Parameters
+        ----------
+        X
+            A DataFrame indexed by instance, or an array (n, n_features).
+        observed
+            Opinions on the same instances, or ``{expert: label(s)}``.
+
+        Returns
+        -------
+        array (n, H, k)
+            In the order of the rows of ``X``. The row of an observed expert is a point mass;
+            outside her group experts keep their marginals; where nobody was observed all do.
+
+        Raises
+        ------
+        ValueError
+            If an expert or a label is unknown, or two experts of one group are observed at once.
+        """
+        return self._counterfactual(*self._aligned(X, observed))
+
+    def counterfactual_predict(self, X: Any, observed: Observed) -> npt.NDArray[Any]:
+        """The likeliest label of every expert: array (n, H); ties go to the first class."""
+        likeliest = inference.predict(self.counterfactual_proba(X, observed))
+        labels: npt.NDArray[Any] = self.classes_[likeliest]
+        return labels
+
+    def second_opinions(self, X: Any, observed: Observed) -> pd.DataFrame:
+        """Counterfactual distributions as a table: a row an instance, expert and label.
+
+        Returns
+        -------
+        DataFrame
+            ``instance``, ``expert``, ``label``, ``probability``; the experts observed have
+            probability 1 on what they said.
+        """
+        features, codes, instances = self._aligned(X, observed)
+        law = self._counterfactual(features, codes, instances)
+        n, n_experts, k = law.shape
+        return pd.DataFrame(
+            {
+                "instance": instances.repeat(n_experts * k),
+                "expert": np.tile(self.experts_.repeat(k), n),
+                "label": np.tile(self.classes_, n * n_experts),
+                "probability": law.ravel(),
+            }
+        )
+
+    def rank_disagreement(self, X: Any, observed: Observed) -> pd.DataFrame:
+        """Whom to ask for another view: experts by how likely they are to say something else.
+
+        Returns
+        -------
+        DataFrame
+            ``instance``, ``observed``, ``expert``, ``probability`` that she differs from the
+            observed expert; for each instance the likeliest first, the observed one left out.
+
+        Raises
+        ------
+        ValueError
+            If an instance has not exactly one observed opinion.
+        """
+        features, codes, instances = self._aligned(X, observed)
+        asked = codes != NOT_ASKED
+        if (asked.sum(axis=1) != 1).any():
+            row = int(np.argmax(asked.sum(axis=1) != 1))
+            raise ValueError(
+                f"instance {plain(instances[row])!r} has {int(asked[row].sum())} observed "
+                "opinions; ranking who disagrees needs exactly one."
+            )
+        n, speaker = len(codes), asked.argmax(axis=1)
+        said = codes[np.arange(n), speaker]
+        law = self._counterfactual(features, codes, instances)
+        agrees = np.take_along_axis(law, said[:, None, None], axis=2)[:, :, 0]
+        differs = 1 - agrees
+        differs[asked] = -1
+        order = np.argsort(-differs, axis=1, kind="stable")[:, :-1]
+        width = order.shape[1]
+        return pd.DataFrame(
+            {
+                "instance": instances.repeat(width),
+                "observed": self.experts_[speaker].repeat(width),
+                "expert": self.experts_[order].ravel(),
+                "probability": np.take_along_axis(differs, order, axis=1).ravel(),
+            }
+        )
+
+    def _counterfactual(
+        self, features: Features, codes: IntArray, instances: pd.Index[Any]
+    ) -> FloatArray:
+        experts = as_index(self.experts_)
+        return inference.counterfactual_proba(
+            self._log_marginals(features),
+            codes,
+            [find(group, experts, "expert").tolist() for group in self.partition_],
+            experts=[plain(expert) for expert in experts],
+            instances=[plain(instance) for instance in instances],
+            method=self.method,
+            n_samples=self.n_samples,
+            rng=self._generators()[2],
+        )
+
+    def _log_marginals(self, features: Features) -> FloatArray:
+        return all_log_marginals(
+            self.expert_models_,
+            features,
+            as_index(self.experts_),
+            len(self.classes_),
+            self.min_proba,
+        )
+
+    def _aligned(self, X: Any, observed: Observed) -> tuple[Features, IntArray, pd.Index[Any]]:
+        """Features and observed codes in the order of the rows of ``X``, and the rows' ids."""
+        about = observed.instances if isinstance(observed, Opinions) else None
+        features = self._features(X, about)
+        if isinstance(X, pd.DataFrame):
+            instances = X.index
+        else:
+            instances = pd.RangeIndex(len(features)) if about is None else about
+        experts, classes = as_index(self.experts_), as_index(self.classes_)
+        codes = align_observed(observed, instances, experts, classes)
+        return features, codes, instances
+
+    def _features(self, X: Any, instances: pd.Index[Any] | None) -> Features:
+        """Features as in training: the same columns; the caller's rows in the caller's order."""
+        check_is_fitted(self)
+        return align_columns(
+            align_features(X, None if isinstance(X, pd.DataFrame) else instances),
+            self.feature_names_in_,
+            self.n_features_in_,
+        )
+
+    def _generators(self) -> list[np.random.Generator]:
+        """Independent generators: for the classifiers, the partition, and Monte Carlo."""
+        return np.random.default_rng(self.random_state).spawn(3)
+
+
+def _groups(partition: Sequence[Sequence[Hashable]], experts: pd.Index[Any]) -> list[list[int]]:
+    """A partition that the user gave, as positions; refused if it is none of the experts."""
+    if not is_list_like(partition) or not all(is_list_like(group) for group in partition):
+        raise ValueError(
+            f"partition must be a list of lists of expert ids, [[...], [...]]; got {partition!r}."
+        )
+    groups = [
+        [plain(expert) for expert in given_names(list(group), "expert")] for group in partition
+    ]
+    group_of(groups, map(plain, experts))
+    return [sorted(find(group, experts, "expert").tolist()) for group in groups]

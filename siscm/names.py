@@ -1,0 +1,159 @@
+"""Names of instances, experts and labels: which there are, and in what order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from pandas.api.types import is_list_like
+
+from siscm.checks import IntArray
+
+
+def plain(name: Any) -> Any:
+    """A name as a plain Python value: 1 for ``np.int64(1)``, and for 1.0 too.
+
+    A gap in a column of whole numbers makes pandas store floats; the names stay what they were.
+    """
+    if isinstance(name, np.datetime64):
+        return pd.Timestamp(name)
+    if isinstance(name, np.timedelta64):
+        return pd.Timedelta(name)
+    if isinstance(name, np.generic):
+        name = name.item()
+    if isinstance(name, float) and name.is_integer() and abs(name) < 2**53:
+        return int(name)
+    return name
+
+
+def as_index(names: Sequence[Any] | npt.NDArray[Any]) -> pd.Index[Any]:
+    """An index of the names as they are; tuples stay names."""
+    index: pd.Index[Any] = pd.Index(names, tupleize_cols=False)
+    return index
+
+
+def sorted_names(names: Iterable[Any], role: str) -> list[Any]:
+    """Unique names in an order of their own: numbers by value, then the rest by type and text."""
+
+    def key(name: Any) -> tuple[int, Any, str, Any]:
+        if isinstance(name, int | float):
+            return (0, name, "", "")
+        return (1, 0, type(name).__name__, name)
+
+    unique = _distinct(names, role)
+    try:
+        ordered = sorted(unique, key=key)
+        for a, b in pairwise(ordered):
+            if not key(a) < key(b):  # sets, for one, can be compared and yet have no order
+                raise TypeError(f"neither of {a!r} and {b!r} comes first")
+    except TypeError as error:
+        raise ValueError(
+            f"the {role}s cannot be put in order ({error}); give their order with "
+            f"{_parameter(role)}=."
+        ) from error
+    return ordered
+
+
+def given_names(names: Iterable[Any], role: str) -> pd.Index[Any]:
+    """Names that the caller gave, in that order; refused if one stands twice or is missing."""
+    if not is_list_like(names, allow_sets=False):
+        raise TypeError(
+            f"{_parameter(role)}= must be a list of {role}s in their order; got {names!r}."
+        )
+    listed = [plain(name) for name in names]
+    unique = _distinct(listed, role)
+    index = as_index(listed)
+    if index.hasnans:
+        raise ValueError(f"the {role}s given hold a missing value at {int(index.isna().argmax())}.")
+    if len(unique) < len(listed):
+        raise ValueError(f"{role} {plain(index[index.duplicated()][0])!r} is given twice.")
+    return index
+
+
+def encode(
+    column: pd.Series[Any], given: Iterable[Any] | None, role: str
+) -> tuple[IntArray, pd.Index[Any]]:
+    """Codes of a column's values in the given names, or in those found, sorted."""
+    if column.dtype == object:  # pandas would take True for 1
+        row, values = np.arange(len(column)), column.tolist()
+    else:
+        row, found = pd.factorize(column)
+        values = found.tolist()
+    index = as_index(sorted_names(values, role)) if given is None else given_names(given, role)
+    codes = find(values, index, role)
+    if (codes < 0).any():
+        raise ValueError(
+            f"{role} {first_unknown(values, codes, index)} stands in the table but not among the "
+            f"{len(index)} {role}s given."
+        )
+    return codes[row], index
+
+
+def find(names: Iterable[Any], index: pd.Index[Any], role: str) -> IntArray:
+    """Positions of the names in an index, -1 where it lacks them.
+
+    Compared as Python compares values: 1 is 1.0, but not ``"1"``, and here not ``True`` either.
+    """
+    place = {_key(name, role): i for i, name in enumerate(index)}
+    return np.fromiter((place.get(_key(name, role), -1) for name in names), dtype=np.int64)
+
+
+def first_unknown(names: Sequence[Any] | pd.Index[Any], codes: IntArray, index: Any) -> str:
+    """The first name without a code, for an error; with its look-alike in the index, if any."""
+    unknown = plain(names[int(np.argmin(codes))])
+    for name in map(plain, index):
+        if str(name) == str(unknown):
+            return (
+                f"{unknown!r} ({type(unknown).__name__}, where {name!r} is "
+                f"{type(name).__name__}: make them one type)"
+            )
+    return repr(unknown)
+
+
+def positions(old: pd.Index[Any], new: pd.Index[Any], role: str) -> IntArray:
+    """Where each old name stands among the new ones, -1 where it does not."""
+    codes = find(new, old, role)
+    if (codes < 0).any():
+        raise ValueError(
+            f"{role} {first_unknown(new, codes, old)} is not among the {len(old)} {role}s."
+        )
+    out = np.full(len(old), -1, dtype=np.int64)
+    out[codes] = np.arange(len(new))
+    return out
+
+
+def _distinct(names: Iterable[Any], role: str) -> list[Any]:
+    """Names, each once; refused if two differ only in type."""
+    unique = [name for _, name in dict.fromkeys(_key(name, role) for name in names)]
+    known: dict[Any, Any] = {}
+    for name in unique:
+        for look in (name, str(name)):
+            other = known.setdefault(look, name)
+            if other is not name:
+                raise ValueError(
+                    f"{role}s {other!r} ({type(other).__name__}) and {name!r} "
+                    f"({type(name).__name__}) differ only in type; make them one type, "
+                    "for example with .astype(str)."
+                )
+    return unique
+
+
+def _key(name: Any, role: str) -> tuple[bool, Any]:
+    """What tells names apart: the value, and whether it is a bool (for Python, True equals 1)."""
+    name = plain(name)
+    try:
+        hash(name)
+    except TypeError:
+        raise ValueError(
+            f"{role} {name!r} is a {type(name).__name__}, which cannot be a name; "
+            "use text or numbers."
+        ) from None
+    return isinstance(name, bool), name
+
+
+def _parameter(role: str) -> str:
+    return "classes" if role == "label" else f"{role}s"

@@ -1,0 +1,284 @@
+"""Opinions: who said what about which instance."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from siscm.checks import IntArray
+from siscm.names import encode, given_names, plain, positions, sorted_names
+from siscm.table import check_columns, merge_repeats, refuse_missing
+
+NOT_ASKED = -1
+"""Code of the label of an expert who was not asked about an instance."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Opinions:
+    """What each expert said about each instance: the :math:`Y_h` of the paper, with gaps.
+
+    Only opinions that were given take memory: three codes an opinion, sorted by instance, then
+    by expert. Build one with :meth:`from_long`, :meth:`from_wide` or :meth:`from_codes`.
+
+    Parameters
+    ----------
+    instances, experts, classes
+        The names behind the codes, each without repetition.
+    instance_codes, expert_codes, label_codes
+        One entry an opinion: positions in ``instances``, ``experts`` and ``classes``. Copied,
+        and read-only from then on.
+
+    Raises
+    ------
+    ValueError
+        If a code is no position, or the opinions are not sorted by instance, then by expert.
+    """
+
+    instances: pd.Index[Any]
+    experts: pd.Index[Any]
+    classes: pd.Index[Any]
+    instance_codes: IntArray
+    expert_codes: IntArray
+    label_codes: IntArray
+
+    def __post_init__(self) -> None:
+        """Check the codes and freeze them."""
+        for role, names in (
+            ("instance", self.instances),
+            ("expert", self.experts),
+            ("label", self.classes),
+        ):
+            codes = np.asarray(getattr(self, f"{role}_codes"))
+            if not np.issubdtype(codes.dtype, np.integer) or codes.shape != np.shape(
+                self.label_codes
+            ):
+                raise ValueError(f"{role}_codes must be integers, one for each opinion.")
+            wrong = (codes < 0) | (codes >= len(names))
+            if wrong.any():
+                raise ValueError(
+                    f"{role}_codes holds {codes[wrong][0]}, which is no position among the "
+                    f"{len(names)} {role}s."
+                )
+            codes = codes.astype(np.int64)  # a copy, that nobody else can change
+            codes.flags.writeable = False
+            object.__setattr__(self, f"{role}_codes", codes)
+        place = self.instance_codes * len(self.experts) + self.expert_codes
+        if (np.diff(place) <= 0).any():
+            raise ValueError(
+                "opinions must be sorted by instance, then by expert, each once; "
+                "Opinions.from_long sorts them."
+            )
+
+    @classmethod
+    def from_long(
+        cls,
+        table: pd.DataFrame,
+        instance: str = "instance",
+        expert: str = "expert",
+        label: str = "label",
+        instances: Iterable[Hashable] | None = None,
+        experts: Iterable[Hashable] | None = None,
+        classes: Iterable[Hashable] | None = None,
+    ) -> Opinions:
+        """Opinions from a table with one row an opinion.
+
+        Parameters
+        ----------
+        table
+            One row an opinion. The order of its rows never matters.
+        instance, expert, label
+            Names of the columns that hold the instance, the expert and what the expert said.
+        instances, experts, classes
+            Which names there are, and their order. Default: those in the table, sorted (numbers
+            before text, whole floats as integers). Give them to fix an order, or to include
+            names without an opinion.
+
+        Returns
+        -------
+        Opinions
+            Repeated equal opinions count once, with a warning that says how many there were.
+
+        Raises
+        ------
+        ValueError
+            If a column or a value is missing, if an expert contradicts herself about an
+            instance, if a name is not among those given, or if names differ only in type
+            (``1`` and ``"1"``, or ``True``). The error names the offending one.
+
+        Examples
+        --------
+        >>> table = pd.DataFrame(
+        ...     [(1, "Ann", "mild"), (1, "Bob", "severe"), (2, "Ann", "mild")],
+        ...     columns=["case", "doctor", "said"],
+        ... )
+        >>> opinions = Opinions.from_long(table, instance="case", expert="doctor", label="said")
+        >>> opinions.labels
+        array([[ 0,  1],
+               [ 0, -1]])
+        """
+        columns = {"instance": instance, "expert": expert, "label": label}
+        check_columns(table, columns)
+        refuse_missing(table, columns)
+        instance_codes, instance_index = encode(table[instance], instances, "instance")
+        expert_codes, expert_index = encode(table[expert], experts, "expert")
+        label_codes, class_index = encode(table[label], classes, "label")
+        rows = pd.DataFrame({"i": instance_codes, "h": expert_codes, "y": label_codes})
+        rows = merge_repeats(rows, instance_index, expert_index, class_index)
+        return cls(
+            instance_index,
+            expert_index,
+            class_index,
+            rows["i"].to_numpy(),
+            rows["h"].to_numpy(),
+            rows["y"].to_numpy(),
+        )
+
+    @classmethod
+    def from_wide(cls, table: pd.DataFrame, classes: Iterable[Hashable] | None = None) -> Opinions:
+        """Opinions from a table with a row an instance and a column an expert.
+
+        A gap (``None``, ``NaN``, ``NA``, ``NaT``) means that the expert was not asked. Rows and
+        columns keep all their names, sorted, also those without any opinion.
+
+        Examples
+        --------
+        >>> table = pd.DataFrame({"Ann": ["mild", None], "Bob": ["severe", "mild"]})
+        >>> Opinions.from_wide(table).labels
+        array([[ 0,  1],
+               [-1,  0]])
+        """
+        if not isinstance(table, pd.DataFrame):
+            raise TypeError(f"the table must be a pandas DataFrame, not a {type(table).__name__}.")
+        instances, experts = (
+            sorted_names(given_names(names, role), role)
+            for names, role in ((table.index, "instance"), (table.columns, "expert"))
+        )
+        asked = table.notna().to_numpy(dtype=bool)
+        i, h = np.nonzero(asked)
+        long = pd.DataFrame(
+            {
+                "instance": table.index.to_numpy(dtype=object)[i],
+                "expert": table.columns.to_numpy(dtype=object)[h],
+                "label": table.to_numpy(dtype=object)[asked],
+            }
+        )
+        return cls.from_long(long, instances=instances, experts=experts, classes=classes)
+
+    @classmethod
+    def from_codes(
+        cls,
+        labels: npt.ArrayLike | pd.DataFrame,
+        instances: Iterable[Hashable] | None = None,
+        experts: Iterable[Hashable] | None = None,
+        classes: Iterable[Hashable] | None = None,
+    ) -> Opinions:
+        """Opinions from an array of label codes.
+
+        Parameters
+        ----------
+        labels
+            Integers (n_instances, n_experts): positions in ``classes``, -1 (or masked) where
+            nobody was asked.
+        instances, experts, classes
+            Names, in the order of the codes. Default: the index and columns of a DataFrame, else
+            the positions themselves.
+
+        Raises
+        ------
+        ValueError
+            If a code is neither -1 nor a position in ``classes``, or if a shape does not fit.
+        """
+        if isinstance(labels, pd.DataFrame):
+            instances = labels.index if instances is None else instances
+            experts = labels.columns if experts is None else experts
+        codes = np.asarray(np.ma.filled(labels, NOT_ASKED))
+        if codes.ndim != 2 or not np.issubdtype(codes.dtype, np.integer):
+            raise ValueError(
+                "labels must be a two-dimensional array of integer codes (n_instances, n_experts); "
+                f"got shape {codes.shape} and type {codes.dtype}."
+            )
+        n_used = int(codes.max()) + 1 if codes.size else 0
+        where, who, what = (
+            pd.RangeIndex(size) if names is None else given_names(names, role)
+            for names, size, role in (
+                (instances, codes.shape[0], "instance"),
+                (experts, codes.shape[1], "expert"),
+                (classes, n_used, "label"),
+            )
+        )
+        for names, size, role in (
+            (where, codes.shape[0], "instance"),
+            (who, codes.shape[1], "expert"),
+        ):
+            if len(names) != size:
+                raise ValueError(f"{len(names)} {role}s are named, but the array holds {size}.")
+        wrong = (codes < NOT_ASKED) | (codes >= len(what))
+        if wrong.any():
+            i, h = np.argwhere(wrong)[0]
+            raise ValueError(
+                f"instance {plain(where[i])!r}, expert {plain(who[h])!r}: code {codes[i, h]} is "
+                f"neither -1 (not asked) nor one of the {len(what)} classes."
+            )
+        i, h = np.nonzero(codes != NOT_ASKED)
+        return cls(where, who, what, i, h, codes[i, h].astype(np.int64))
+
+    @property
+    def n_classes(self) -> int:
+        """How many labels there are: :math:`k`."""
+        return len(self.classes)
+
+    @cached_property
+    def labels(self) -> IntArray:
+        """Label codes (n_instances, n_experts), -1 where nobody was asked."""
+        dense = np.full((len(self.instances), len(self.experts)), NOT_ASKED, dtype=np.int64)
+        dense[self.instance_codes, self.expert_codes] = self.label_codes
+        dense.flags.writeable = False
+        return dense
+
+    def to_long(self) -> pd.DataFrame:
+        """One row an opinion: ``instance``, ``expert``, ``label``; by instance, then by expert."""
+        return pd.DataFrame(
+            {
+                "instance": self.instances.take(self.instance_codes),
+                "expert": self.experts.take(self.expert_codes),
+                "label": self.classes.take(self.label_codes),
+            }
+        )
+
+    def select(
+        self,
+        instances: Iterable[Hashable] | None = None,
+        experts: Iterable[Hashable] | None = None,
+    ) -> Opinions:
+        """The opinions of some experts about some instances, in the order given; same classes.
+
+        Raises
+        ------
+        ValueError
+            If a name is unknown or stands twice.
+        """
+        kept_instances = self.instances if instances is None else given_names(instances, "instance")
+        kept_experts = self.experts if experts is None else given_names(experts, "expert")
+        i = positions(self.instances, kept_instances, "instance")[self.instance_codes]
+        h = positions(self.experts, kept_experts, "expert")[self.expert_codes]
+        kept = np.flatnonzero((i >= 0) & (h >= 0))
+        kept = kept[np.lexsort((h[kept], i[kept]))]
+        return Opinions(
+            kept_instances, kept_experts, self.classes, i[kept], h[kept], self.label_codes[kept]
+        )
+
+    def __len__(self) -> int:
+        """How many opinions there are."""
+        return len(self.label_codes)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Opinions: {len(self):,} by {len(self.experts):,} experts about "
+            f"{len(self.instances):,} instances, {self.n_classes} classes>"
+        )

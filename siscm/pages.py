@@ -1,0 +1,279 @@
+"""What the book's pages say about their data: banner, tables, stamped figures."""
+
+from __future__ import annotations
+
+import html
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import pandas as pd
+
+from siscm.registry import ENTRIES, setting
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Data = Literal["simulated", "real", "recorded", "example", "benchmark"]
+
+LABELS: dict[Data, str] = {
+    "simulated": "simulated data",
+    "real": "real data",
+    "recorded": "recorded on the real files",
+    "example": "worked example",
+    "benchmark": "measured speed",
+}
+"""How each kind of data is named on every table and figure."""
+
+COLOURS: dict[Data, str] = {
+    "simulated": "#8a4b00",
+    "real": "#0b5a3c",
+    "recorded": "#134b8a",
+    "example": "#4a4a4a",
+    "benchmark": "#5b2a86",
+}
+
+ROOT = Path(__file__).resolve().parents[1]
+"""The project's folder, where ``expected/`` and ``benchmarks/`` lie."""
+
+
+@dataclass(frozen=True)
+class Html:
+    """Something shown as HTML on a page and as plain text elsewhere."""
+
+    markup: str
+    text: str
+
+    def _repr_html_(self) -> str:
+        return self.markup
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+BANNERS: dict[Data, str] = {
+    "simulated": "The panels on this page are simulated: shaped like the real ones, filled with "
+    "invented opinions. Tables marked 'recorded on the real files' are the exception.",
+    "real": "The panels on this page are the real files of the shared task.",
+    "example": "Every number on this page comes from made-up experts; no panel is used.",
+}
+
+
+def banner(data: Data | None = None) -> Html:
+    """The first thing on a page: which data its numbers come from.
+
+    Parameters
+    ----------
+    data
+        ``"example"`` for a page without a panel; default what the page runs on.
+    """
+    kind = data or setting()
+    title, text = LABELS[kind].upper(), BANNERS[kind]
+    style = (
+        f"background:{COLOURS[kind]};color:#fff;padding:.8em 1em;border-radius:.3em;"
+        "font-size:1.05em;line-height:1.4"
+    )
+    return Html(
+        f'<div class="siscm-banner" role="note" style="{style}"><strong>{title}.</strong> '
+        f"{html.escape(text)}</div>",
+        f"{title}. {text}",
+    )
+
+
+def table(
+    frame: pd.DataFrame | pd.Series[Any],
+    caption: str,
+    data: Data | None = None,
+    note: str = "",
+) -> Html:
+    """A table with a caption that begins with the data it shows.
+
+    Parameters
+    ----------
+    frame
+        Rounded to what is meaningful; shown with its index unless that only counts rows.
+    caption
+        What to see in it.
+    data
+        What it shows; default what the page runs on (:func:`siscm.registry.setting`).
+    note
+        Added in small print: sources, dates, hashes.
+    """
+    kind = data or setting()
+    frame = frame.to_frame() if isinstance(frame, pd.Series) else frame
+    index = not isinstance(frame.index, pd.RangeIndex)
+    badge = (
+        f'<span class="siscm-data" style="background:{COLOURS[kind]};color:#fff;'
+        f'padding:.1em .5em;border-radius:.3em;white-space:nowrap">{LABELS[kind]}</span>'
+    )
+    small = f"<br><small>{html.escape(note)}</small>" if note else ""
+    body = frame.to_html(index=index, border=0, na_rep="")
+    return Html(
+        f'<figure class="siscm-table"><figcaption>{badge} {html.escape(caption)}{small}'
+        f'</figcaption><div style="overflow-x:auto">{body}</div></figure>',
+        "\n".join(
+            [f"[{LABELS[kind]}] {caption}", frame.to_string(index=index, na_rep=""), note]
+        ).rstrip(),
+    )
+
+
+def stamp(figure: Figure, data: Data | None = None) -> None:
+    """Write into a figure which data it shows, so that the two cannot be separated."""
+    kind = data or setting()
+    figure.text(
+        0.995,
+        0.005,
+        LABELS[kind],
+        ha="right",
+        va="bottom",
+        fontsize=9,
+        color="white",
+        bbox={"facecolor": COLOURS[kind], "edgecolor": "none", "boxstyle": "round,pad=0.3"},
+    )
+
+
+def expected(name: str) -> dict[str, Any]:
+    """The recorded figures of ``expected/<name>.json``.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there are none; says how to record them.
+    """
+    path = ROOT / "expected" / f"{name}.json"
+    if not path.exists():
+        raise FileNotFoundError(
+            f"{path.name} is not in expected/; `make record` writes it from the real files."
+        )
+    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return content
+
+
+def scores(compared: pd.DataFrame) -> pd.DataFrame:
+    """A table of :meth:`siscm.study.Study.compare`, with intervals in brackets.
+
+    Scenarios without a pair are left out.
+    """
+    kept = compared[compared["n_pairs"] > 0]
+    return pd.DataFrame(
+        {
+            "pairs": kept["n_pairs"].map("{:,.0f}".format),
+            **{
+                name: kept.apply(_interval, axis=1, args=(column,))
+                for column, name in (("accuracy", "accuracy"), ("log_loss", "log-loss"))
+            },
+        }
+    ).rename_axis(["", ""])
+
+
+def _interval(row: pd.Series[Any], column: str) -> str:
+    low, high = row[f"{column}_low"], row[f"{column}_high"]
+    return f"{row[column]:.3f} [{low:.3f}, {high:.3f}]"
+
+
+def recorded_scores(name: str, groups: Literal["learned", "known"]) -> Html:
+    """The scores of a real panel from ``expected/panels.json``, as :func:`scores` shows them.
+
+    Parameters
+    ----------
+    name
+        Which panel.
+    groups
+        With the groups that Algorithm 1 found, or with those that the panel tells.
+    """
+    entry = expected("panels")[name]
+    recorded = (
+        entry["figures"]["scores"] if groups == "learned" else entry["scores_with_known_groups"]
+    )
+    rows = {
+        (rule, scenario): row for rule, part in recorded.items() for scenario, row in part.items()
+    }
+    caption = f"{name}: second opinions on the test part, with the {groups} groups."
+    frame = scores(pd.DataFrame.from_dict(rows, orient="index"))
+    return table(frame, caption, "recorded", _origin(entry))
+
+
+def recorded_sizes() -> Html:
+    """Sizes, violations and groups of the real panels from ``expected/panels.json``."""
+    entries = expected("panels")
+    frame = pd.DataFrame({name: sizes(entry["figures"]) for name, entry in entries.items()})
+    origins = "; ".join(f"{name}: {_origin(entry)}" for name, entry in entries.items())
+    return table(frame, "The same on the real files.", "recorded", origins)
+
+
+SIZES = {
+    "experts": "experts",
+    "training_opinions": "training opinions",
+    "pairs_together": "pairs of experts seen together",
+    "pairs_in_violation": "of these, pairs that ever violate",
+    "groups": "groups found",
+    "singleton_groups": "of these, one expert alone",
+    "largest_group": "experts in the largest group",
+}
+"""The figures of :func:`siscm.study.figures` that describe groups, in words."""
+
+
+def sizes(figures: dict[str, Any]) -> pd.Series[Any]:
+    """Sizes, violations and groups of a study, in words."""
+    return pd.Series({words: f"{figures[key]:,}" for key, words in SIZES.items()})
+
+
+def provenance_page() -> str:
+    """A page of the book, as Markdown: the data files, and the figures recorded on them."""
+    files = "\n".join(
+        f"| `{path}` | {entry.source} | {entry.licence} | `{entry.sha256}` |"
+        for path, entry in ENTRIES.items()
+    )
+    recorded = "\n".join(
+        f"| {name} | {entry['date']} | " + ", ".join(f"`{path}`" for path in entry["files"]) + " |"
+        for name, entry in expected("panels").items()
+    )
+    return f"""# Provenance
+
+Generated when the book is built, from `siscm/registry.py` and `expected/panels.json`.
+
+## Data files
+
+No data file is part of this project. `make data` downloads them; a file already in the folder
+`SISCM_DATA_DIR` is used as it is if its SHA-256 is the one below, and refused if not.
+
+| file | from | licence | SHA-256 |
+|---|---|---|---|
+{files}
+
+## Figures recorded on real files
+
+`expected/panels.json` holds them; `make record` writes it, and `make test-real` recomputes every
+number in it.
+
+| panel | recorded | files |
+|---|---|---|
+{recorded}
+"""
+
+
+def _origin(entry: dict[str, Any]) -> str:
+    hashes = ", ".join(f"{Path(path).name} {sha[:8]}" for path, sha in entry["files"].items())
+    return f"recorded {entry['date']} from {hashes} (SHA-256, first 8 digits)"
+
+
+def benchmark_table(name: str, words: dict[str, str]) -> Html:
+    """Figures of ``benchmarks/results.json``, measured by a script beside it, never by a page.
+
+    Parameters
+    ----------
+    name
+        Which script.
+    words
+        The figures to show, and what to call each.
+    """
+    path = ROOT / "benchmarks" / "results.json"
+    entry: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))[name]
+    measured = {word: f"{entry['figures'][key]:,}" for key, word in words.items()}
+    machine = entry["machine"]
+    where = (
+        f"benchmarks/{name}.py, {entry['date']}, one core of {machine['cores']}, {machine['cpu']}, "
+        f"Python {entry['python']}, NumPy {entry['numpy']}"
+    )
+    return table(pd.Series(measured, name="measured"), "Measured by a script.", "benchmark", where)

@@ -1,0 +1,89 @@
+"""Pairs of opinions on the same instance: what similarity is learned and judged from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from siscm.checks import FloatArray, IntArray, check_log_distribution
+from siscm.names import plain
+from siscm.opinions import Opinions
+
+BLOCK_PAIRS = 2**16
+"""Pairs handled at a time: memory grows with the opinions, not with experts squared."""
+
+
+def iter_pairs(opinions: Opinions, block: int = BLOCK_PAIRS) -> Iterator[tuple[IntArray, IntArray]]:
+    """Every pair of opinions on one instance, once, in blocks.
+
+    Yields
+    ------
+    first, second
+        Positions in ``opinions.to_long()``; ``first < second``. About ``block`` pairs at a time.
+    """
+    position = np.arange(len(opinions))
+    end = np.searchsorted(opinions.instance_codes, opinions.instance_codes, side="right")
+    n_later = end - position - 1
+    done = np.concatenate([[0], np.cumsum(n_later)])
+    start = 0
+    while start < len(opinions) and done[-1] > done[start]:
+        stop = max(start + 1, int(np.searchsorted(done, done[start] + block, side="right")) - 1)
+        first = np.repeat(position[start:stop], n_later[start:stop])
+        nth = np.arange(len(first)) - np.repeat(done[start:stop] - done[start], n_later[start:stop])
+        yield first, first + 1 + nth
+        start = stop
+
+
+def opinion_marginals(log_marginals: npt.ArrayLike, opinions: Opinions) -> FloatArray:
+    """One log-marginal an opinion, checked and normalised to the last digit: (n_opinions, k).
+
+    Parameters
+    ----------
+    log_marginals
+        Either (n_instances, n_experts, k), or already (n_opinions, k) in the order of
+        ``opinions.to_long()``.
+
+    Raises
+    ------
+    ValueError
+        If the shape does not fit the opinions, if a marginal is not a distribution, or if an
+        expert said a label to which her marginal gives probability zero; the error names them.
+    """
+    values = np.asarray(log_marginals, dtype=np.float64)
+    k = opinions.n_classes
+    full = (len(opinions.instances), len(opinions.experts), k)
+    if values.ndim == 3 and values.shape == full:
+        values = values[opinions.instance_codes, opinions.expert_codes]
+    elif values.shape != (len(opinions), k):
+        raise ValueError(
+            f"log_marginals has shape {values.shape}; these opinions need {full} "
+            f"(instances, experts, classes) or {(len(opinions), k)} (opinions, classes)."
+        )
+    try:
+        check_log_distribution(values, "observed")
+    except ValueError:
+        with np.errstate(over="ignore"):
+            total = np.exp(values).sum(axis=-1)
+        worst = int(np.argmax(np.where(np.isnan(total), np.inf, np.abs(total - 1))))
+        raise ValueError(
+            f"the marginal of {_name(opinions, worst)} sums to {total[worst]}, not to 1."
+        ) from None
+    said = values[np.arange(len(opinions)), opinions.label_codes]
+    if np.isneginf(said).any():
+        worst = int(np.argmin(said))
+        label = plain(opinions.classes[opinions.label_codes[worst]])
+        raise ValueError(
+            f"{_name(opinions, worst)} said {label!r}, to which the marginal gives probability "
+            "zero; raise the marginal's floor (min_proba)."
+        )
+    # As the exact law does, or float32 rounding would pass for a difference between the two.
+    normalised: FloatArray = values - np.log(np.exp(values).sum(axis=-1, keepdims=True))
+    return normalised
+
+
+def _name(opinions: Opinions, position: int) -> str:
+    expert = plain(opinions.experts[opinions.expert_codes[position]])
+    instance = plain(opinions.instances[opinions.instance_codes[position]])
+    return f"expert {expert!r} on instance {instance!r}"

@@ -1,0 +1,221 @@
+"""Figures that show the method's parts: noise, law, graph, algorithm, second opinions."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
+from matplotlib.patches import Patch
+
+from siscm.checks import FloatArray, IntArray
+from siscm.graph import SimilarityGraph
+from siscm.partition import Step, group_of
+
+BLUE, ORANGE, GREEN, GREY = "#0173b2", "#de8f05", "#029e73", "#8c8c8c"
+"""Colours that survive colour blindness; every use also differs in shape, line or place."""
+
+GROUP_COLOURS = ("#0173b2", "#de8f05", "#029e73", "#cc78bc", "#ca9161", "#56b4e9")
+
+
+def draw_pull(axes: Axes, cases: pd.DataFrame, observed: str, target: str) -> None:
+    """How one opinion moves what is expected of another expert, case by case.
+
+    Parameters
+    ----------
+    cases
+        A row a case: ``before`` and ``after`` (probability that the target says yes, without and
+        with the opinion observed), ``said`` and ``truth`` (True for yes).
+    observed, target
+        Names of the two experts.
+    """
+    ordered = cases.sort_values(["before", "after"], ignore_index=True)
+    for said, colour, word in ((True, ORANGE, "yes"), (False, BLUE, "no")):
+        part = ordered[ordered["said"] == said]
+        axes.hlines(part.index, part["before"], part["after"], color=colour, linewidth=2)
+        for truth, marker, face in ((True, "s", colour), (False, "o", "white")):
+            kept = part[part["truth"] == truth]
+            axes.scatter(
+                kept["after"],
+                kept.index,
+                marker=marker,
+                s=46,
+                facecolor=face,
+                edgecolor=colour,
+                zorder=3,
+                label=f"{observed} said {word}, {target} {'yes' if truth else 'no'}",
+            )
+    axes.scatter(
+        ordered["before"], ordered.index, marker="|", s=70, color="black", label="before asking"
+    )
+    axes.set(
+        xlim=(-0.02, 1.02),
+        yticks=[],
+        xlabel=f"probability that {target} says yes",
+        ylabel="cases, by what was expected before",
+    )
+    axes.legend(loc="lower right", fontsize=9)
+
+
+def draw_shared_noise(
+    all_axes: Sequence[Axes], marginals: FloatArray, noise: FloatArray, titles: Sequence[str]
+) -> None:
+    """Each expert's log-marginals, lifted by noise; the highest label is what she says."""
+    labels = np.arange(marginals.shape[1])
+    for axes, p, u, title in zip(all_axes, marginals, noise, titles, strict=True):
+        start, end = np.log(p), np.log(p) + u
+        says = int(end.argmax())
+        axes.scatter(labels, start, marker="o", facecolor="white", edgecolor="black", zorder=3)
+        colours = [ORANGE if label == says else GREY for label in labels]
+        axes.vlines(labels, start, end, color=colours, linewidth=2.2)
+        for up, marker in ((True, "^"), (False, "v")):
+            kept = (u > 0) == up
+            axes.scatter(
+                labels[kept], end[kept], marker=marker, s=70, c=list(np.array(colours)[kept])
+            )
+        axes.annotate(
+            f"says {says}", (says, end[says]), (0, 7), textcoords="offset points", ha="center"
+        )
+        axes.set(title=title, xticks=labels, xlim=(-0.6, labels[-1] + 0.6), xlabel="label")
+        axes.margins(y=0.25)
+
+
+def draw_law(left: Axes, right: Axes, p: FloatArray, q: FloatArray, label: int) -> None:
+    r"""The exact law as areas: :math:`S` with its knots, and what lies under :math:`1/S^2`.
+
+    Parameters
+    ----------
+    left, right
+        For :math:`S(t)` and for :math:`1/S(t)^2`.
+    p, q
+        Marginals of the observed and the target expert.
+    label
+        What the observed expert said.
+    """
+    theta = p / q
+    t = np.linspace(0, 1.15 * theta.max(), 800)
+    s = np.maximum(p, t[:, None] * q).sum(axis=1)
+    left.plot(t, s, color="black")
+    right.plot(t, 1 / s**2, color="black")
+    for j, knot in enumerate(theta):
+        height = np.maximum(p, knot * q).sum()
+        left.plot(knot, height, marker="o", color=ORANGE if j == label else GREY)
+        left.annotate(
+            rf"$\theta_{j}$", (knot, height), (-4, 7), textcoords="offset points", ha="right"
+        )
+    for d, hatch in zip(np.argsort(theta), ("", "//", "xx", "..", "oo"), strict=False):
+        if theta[d] < theta[label]:
+            inside = (t >= theta[d]) & (t <= theta[label])
+            right.fill_between(
+                t[inside],
+                1 / s[inside] ** 2,
+                facecolor=GROUP_COLOURS[d],
+                alpha=0.35,
+                hatch=hatch,
+                label=rf"$q_{d} \times$ area from $\theta_{d}$ to $\theta_{label}$: says {d}",
+            )
+    left.set(xlabel=r"$t$", ylabel=r"$S(t)$", title=r"$S$ is linear between its knots")
+    right.set(xlabel=r"$t$", ylabel=r"$1/S(t)^2$", title=f"areas, when {label} was observed")
+    right.set_ylim(bottom=0)
+    right.legend(fontsize=9)
+
+
+def circle(n: int) -> FloatArray:
+    """Places (n, 2) on the unit circle, clockwise from the top."""
+    angle = 2 * np.pi * np.arange(n) / n
+    return np.column_stack([np.sin(angle), np.cos(angle)])
+
+
+def draw_graph(
+    axes: Axes, graph: SimilarityGraph, groups: Sequence[Sequence[int]] | None = None
+) -> None:
+    """Experts on a circle; who can be similar is joined, who violates is joined by dots.
+
+    Parameters
+    ----------
+    groups
+        If given, colours the experts and thickens the edges inside groups.
+    """
+    n = len(graph.experts)
+    place, edges, weights = circle(n), graph.edges, graph.weights
+    number = np.zeros(n, dtype=int) if groups is None else group_of(groups, range(n))
+    for h, other in zip(*np.triu_indices(n, 1), strict=True):
+        ends = place[[h, other]]
+        if edges[h, other]:
+            inside = groups is not None and number[h] == number[other]
+            good = weights[h, other] <= 0
+            axes.plot(
+                *ends.T,
+                color=BLUE if good else GREY,
+                linestyle="-" if good else "--",
+                linewidth=3.5 if inside else 1.2,
+                zorder=1,
+            )
+        elif graph.violations[h, other]:
+            axes.plot(*ends.T, color=ORANGE, linestyle=":", linewidth=1.2, zorder=0)
+    _draw_experts(
+        axes, graph.experts.tolist(), [GROUP_COLOURS[i % len(GROUP_COLOURS)] for i in number]
+    )
+
+
+def draw_step(axes: Axes, graph: SimilarityGraph, step: Step, done: Sequence[int]) -> None:
+    """One round of Algorithm 1: the group in orange, candidates with what each would cost.
+
+    Parameters
+    ----------
+    done
+        Experts already in earlier groups, out of the graph: drawn pale.
+    """
+    place = circle(len(graph.experts))
+    for h in step.group:
+        for candidate in step.candidates:
+            axes.plot(*place[[h, candidate]].T, color=BLUE, linewidth=1.5, zorder=1)
+    colours = ["#ffffff"] * len(place)
+    for h in done:
+        colours[h] = "#dddddd"
+    for h in step.group:
+        colours[h] = ORANGE
+    _draw_experts(axes, graph.experts.tolist(), colours)
+    for candidate, cost in zip(step.candidates, step.costs, strict=True):
+        joins = candidate == step.chosen
+        axes.annotate(
+            f"{cost:+.2f}{' joins' if joins else ''}",
+            place[candidate] * 1.35,
+            ha=("right", "center", "left")[int(np.sign(place[candidate, 0].round(6))) + 1],
+            va="center",
+            fontsize=9,
+            fontweight="bold" if joins else "normal",
+        )
+
+
+def _draw_experts(axes: Axes, experts: Sequence[Hashable], colours: Sequence[str]) -> None:
+    place = circle(len(experts))
+    axes.scatter(place[:, 0], place[:, 1], s=620, c=list(colours), edgecolor="black", zorder=2)
+    for name, at, colour in zip(experts, place, colours, strict=True):
+        dark = colour in GROUP_COLOURS[:3] and colour != ORANGE
+        axes.annotate(
+            str(name),
+            at,
+            ha="center",
+            va="center",
+            color="white" if dark else "black",
+            fontsize=9,
+        )
+    axes.set(xlim=(-2.1, 2.1), ylim=(-1.6, 1.6), xticks=[], yticks=[], aspect="equal")
+    axes.grid(False)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+
+
+def draw_pairs(axes: Axes, graph: SimilarityGraph, order: IntArray) -> None:
+    """Every pair of a large panel as one cell: an edge, a violation, or never together."""
+    state = np.where(graph.edges, 1, np.where(graph.violations > 0, 2, 0))[np.ix_(order, order)]
+    colours = ("#f2f2f2", BLUE, ORANGE)
+    axes.imshow(state, cmap=ListedColormap(colours), vmin=0, vmax=2, interpolation="nearest")
+    names = ("never together", "can be similar", "in violation")
+    handles = [Patch(color=c, label=name) for c, name in zip(colours, names, strict=True)]
+    axes.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.02, 1), frameon=False)
+    axes.set(xticks=[], yticks=[], xlabel="expert", ylabel="expert")
+    axes.grid(False)

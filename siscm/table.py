@@ -1,0 +1,86 @@
+"""A table with one row an opinion: no column or value missing, no opinion twice."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from siscm.names import plain
+
+
+def check_columns(table: pd.DataFrame, columns: dict[str, str]) -> None:
+    """Refuse a table that lacks a column, or does not say which one is meant.
+
+    Parameters
+    ----------
+    columns
+        The name of the column for each role: instance, expert and label.
+    """
+    if not isinstance(table, pd.DataFrame):
+        raise TypeError(f"the table must be a pandas DataFrame, not a {type(table).__name__}.")
+    for name in columns.values():
+        if name not in table.columns:
+            raise ValueError(
+                f"the table has no column {name!r}; its columns are {list(table.columns)}. "
+                "Name the columns with instance=, expert= and label=."
+            )
+        if isinstance(table[name], pd.DataFrame):
+            raise ValueError(f"the table has several columns {name!r}; keep one, or rename them.")
+    if len(set(columns.values())) < len(columns):
+        raise ValueError(
+            f"instance=, expert= and label= must be three columns; got {list(columns.values())}."
+        )
+
+
+def refuse_missing(table: pd.DataFrame, columns: dict[str, str]) -> None:
+    """Refuse gaps: an opinion needs an instance, an expert and a label."""
+    for role, column in columns.items():
+        gaps = table[column].isna().to_numpy(dtype=bool)
+        if not gaps.any():
+            continue
+        row = int(np.argmax(gaps))
+        others = ", ".join(
+            f"{r} {plain(table[c].iloc[row])!r}" for r, c in columns.items() if r != role
+        )
+        raise ValueError(
+            f"{int(gaps.sum())} of {len(table)} rows have no {role} (column {column!r}); the "
+            f"first at position {row}: {others}. If the expert was not asked, drop the row with "
+            f"table.dropna(subset=[{column!r}]); if the value was lost, restore it."
+        )
+
+
+def merge_repeats(
+    rows: pd.DataFrame, instances: pd.Index[Any], experts: pd.Index[Any], classes: pd.Index[Any]
+) -> pd.DataFrame:
+    """Sort coded opinions by instance and expert; count repeats once, refuse contradictions.
+
+    Parameters
+    ----------
+    rows
+        Codes of instance, expert and label: columns ``i``, ``h``, ``y``.
+    """
+    rows = rows.sort_values(["i", "h", "y"], ignore_index=True)
+    unique = rows.drop_duplicates(ignore_index=True)
+    contradicted = unique.duplicated(["i", "h"]).to_numpy()
+    if contradicted.any():
+        i, h, _ = unique.iloc[int(np.argmax(contradicted))]
+        said = unique.loc[(unique["i"] == i) & (unique["h"] == h), "y"]
+        raise ValueError(
+            f"expert {plain(experts[h])!r} contradicts herself about instance "
+            f"{plain(instances[i])!r}: {[plain(classes[y]) for y in said]}. Keep one opinion for "
+            "each expert and instance."
+        )
+    n_repeats = len(rows) - len(unique)
+    if n_repeats:
+        i, h, _ = rows[rows.duplicated()].iloc[0]
+        warnings.warn(
+            f"{n_repeats} repeated opinion(s) counted once (the first: instance "
+            f"{plain(instances[i])!r}, expert {plain(experts[h])!r}); table.drop_duplicates() "
+            "makes this explicit.",
+            UserWarning,
+            stacklevel=3,
+        )
+    return unique

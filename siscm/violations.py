@@ -1,0 +1,72 @@
+"""Violations: pairs of opinions that contradict conditional stability."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from siscm.checks import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    check_labels,
+    check_leading_axes,
+    check_log_distribution,
+)
+
+
+def violates(
+    log_p: npt.ArrayLike, label: npt.ArrayLike, log_q: npt.ArrayLike, other_label: npt.ArrayLike
+) -> BoolArray:
+    r"""Whether two opinions on one instance rule out that their experts are similar.
+
+    One expert (marginal p) said c, the other (marginal q) said c'. Conditional stability
+    (Definition 3) says that this cannot happen when :math:`q_c / p_c \ge q_{c'} / p_{c'}`. Tested
+    as :math:`\log q_c + \log p_{c'} \ge \log q_{c'} + \log p_c`, which needs no division, stays
+    right at probabilities too small for a product, and is symmetric in the pair. Equal opinions
+    never violate.
+
+    Parameters
+    ----------
+    log_p, log_q
+        Log-marginals (..., k) of the two experts.
+    label, other_label
+        Codes (...) of what they said.
+
+    Returns
+    -------
+    bool array (...)
+
+    Raises
+    ------
+    ValueError
+        If a marginal is not a distribution, the two have different numbers of classes, a label is
+        not a code, or an expert said what her marginal gives probability zero.
+
+    Examples
+    --------
+    The second expert is likelier to say 0 and less likely to say 1, yet went from 0 to 1:
+
+    >>> bool(violates(np.log([0.5, 0.5]), 0, np.log([0.8, 0.2]), 1))
+    True
+    """
+    log_p = check_log_distribution(log_p, "first")
+    log_q = check_log_distribution(log_q, "second")
+    k = log_p.shape[-1]
+    c, d = check_labels(np.asarray(label), k), check_labels(np.asarray(other_label), k)
+    leading = check_leading_axes(log_p, log_q, c, d)
+    log_p, log_q = np.broadcast_to(log_p, (*leading, k)), np.broadcast_to(log_q, (*leading, k))
+    c, d = np.broadcast_to(c, leading), np.broadcast_to(d, leading)
+    p_c, p_d = _take(log_p, c), _take(log_p, d)
+    q_c, q_d = _take(log_q, c), _take(log_q, d)
+    if np.any(np.isneginf(p_c) | np.isneginf(q_d)):
+        raise ValueError(
+            "an expert said a label to which her marginal gives probability zero; "
+            "raise the marginal's floor."
+        )
+    # A label impossible for the other expert makes its side -inf: never a violation.
+    return np.asarray((c != d) & (q_c + p_d >= q_d + p_c))
+
+
+def _take(values: FloatArray, code: IntArray) -> FloatArray:
+    return np.take_along_axis(values, code[..., None], axis=-1)[..., 0]

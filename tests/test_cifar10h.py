@@ -1,0 +1,106 @@
+"""CIFAR-10H's counts: read as they are, refused when they are anything else."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from siscm import cifar10h, registry
+
+
+def install(
+    content: bytes | npt.NDArray[np.generic], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Make the registry expect ``content`` as the counts, and put it there."""
+    if isinstance(content, np.ndarray):
+        buffer = BytesIO()
+        np.save(buffer, content)
+        content = buffer.getvalue()
+    entry = replace(registry.ENTRIES[cifar10h.COUNTS], sha256=hashlib.sha256(content).hexdigest())
+    monkeypatch.setattr(registry, "ENTRIES", {entry.path: entry})
+    monkeypatch.setenv("SISCM_DATA_DIR", str(folder))
+    (folder / entry.path).parent.mkdir(parents=True)
+    (folder / entry.path).write_bytes(content)
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int32, np.uint8])
+def test_counts_come_back_under_their_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dtype: type[np.integer]
+) -> None:
+    counts: npt.NDArray[np.integer] = np.zeros((10_000, 10), dtype=dtype)
+    counts[:, 3] = 50
+    counts[7, 8] = 2
+    install(counts, tmp_path, monkeypatch)
+    table = cifar10h.load_cifar10h_counts()
+    assert table.shape == (10_000, 10)
+    assert table.loc[7, "ship"] == 2
+    assert table["cat"].eq(50).all()
+    assert table.to_numpy().dtype == np.int64
+    assert table.to_numpy().sum() == 500_002
+    assert list(table.columns[[0, 1, 9]]) == ["airplane", "automobile", "truck"]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (np.ones((10_000, 9), dtype=int), r"whole numbers of shape \(10000, 10\).*\(10000, 9\)"),
+        (np.ones((9_999, 10), dtype=int), r"shape \(9999, 10\)"),
+        (np.ones((10_000, 10)), "holds float64"),
+        (np.array(3), r"shape \(\)"),
+        (b"", "not a NumPy array file"),
+        (b"\x93NUMPY\x01\x00", "not a NumPy array file"),
+        (b"a,b\n1,2\n", "not a NumPy array file"),
+    ],
+)
+def test_other_content_is_refused(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    content: bytes | npt.NDArray[np.generic],
+    words: str,
+) -> None:
+    install(content, tmp_path, monkeypatch)
+    with pytest.raises(ValueError, match=words) as caught:
+        cifar10h.load_cifar10h_counts()
+    assert cifar10h.COUNTS in str(caught.value)
+
+
+def test_a_pickle_is_never_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    buffer = BytesIO()
+    np.save(buffer, np.array([{"a": 1}], dtype=object), allow_pickle=True)
+    install(buffer.getvalue(), tmp_path, monkeypatch)
+    with pytest.raises(ValueError, match=r"not a NumPy array file.*allow_pickle"):
+        cifar10h.load_cifar10h_counts()
+
+
+@pytest.mark.parametrize("row", [[-1, 60, 0, 0, 0, 0, 0, 0, 0, 0], [0] * 10])
+def test_impossible_counts_name_the_image(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, row: list[int]
+) -> None:
+    counts = np.ones((10_000, 10), dtype=int)
+    counts[42] = row
+    install(counts, tmp_path, monkeypatch)
+    with pytest.raises(ValueError, match=r"image 42 are \["):
+        cifar10h.load_cifar10h_counts()
+
+
+def test_a_missing_file_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SISCM_DATA_DIR", str(tmp_path))
+    with pytest.raises(FileNotFoundError, match="make data"):
+        cifar10h.load_cifar10h_counts()
+
+
+@pytest.mark.real_data
+def test_the_published_counts() -> None:
+    counts = cifar10h.load_cifar10h_counts()
+    assert counts.to_numpy().sum() == 511_000 == 2_555 * 200
+    assert counts.sum(axis=1).between(47, 63).all()
+    assert (counts.max(axis=1) == counts.sum(axis=1)).mean() == pytest.approx(0.439, abs=5e-4)
+    # CIFAR-10 has 1,000 test images a class, and people mostly see what is there.
+    favourite = counts.idxmax(axis=1).value_counts()
+    assert favourite.between(950, 1050).all()

@@ -1,0 +1,174 @@
+"""Le-Wi-Di's files: every statement in them is checked, and errors name file, item and expert."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from siscm.lewidi import Item, known_groups, read_items
+
+PATH = "lewidi/HS-Brexit_dataset/HS-Brexit_dev.json"
+TASK = "hate speech detection"
+SECRET = "a text that must not be shown"
+
+
+def item(**changes: Any) -> dict[str, Any]:
+    """An item as the files have it, with some keys changed; None leaves a key out."""
+    content = {
+        "text": SECRET,
+        "annotation task": TASK,
+        "number of annotations": 3,
+        "annotations": "0,1,1",
+        "annotators": "Ann1,Ann2,Ann10",
+        "lang": "en",
+        "split": "dev",
+        "other_info": {
+            "domain": "weather",
+            "annotators group": "group1,group1,group2",
+            "group1": "target group",
+            "group2": "control group",
+        },
+    }
+    content.update(changes)
+    return {key: value for key, value in content.items() if value is not None}
+
+
+def read(content: Any, grouped: bool = True) -> list[Item]:
+    raw = content if isinstance(content, bytes) else json.dumps(content).encode()
+    return read_items(raw, PATH, "dev", TASK, grouped)
+
+
+def test_an_item_is_read_as_it_stands() -> None:
+    first, second = read({"7": item(), "3": item(text="other", annotations="1,1,0")})
+    assert (first.instance, second.instance) == ("dev-7", "dev-3")
+    assert first.text == SECRET
+    assert first.split == "dev"
+    assert first.said == {"Ann1": 0, "Ann2": 1, "Ann10": 1}
+    assert second.said == {"Ann1": 1, "Ann2": 1, "Ann10": 0}
+    assert first.group == {"Ann1": "target", "Ann2": "target", "Ann10": "control"}
+    assert first.domain == ""
+    assert first.n_merged == 0
+    (plain,) = read({"7": item()}, grouped=False)
+    assert (plain.domain, plain.group) == ("weather", {})
+    assert SECRET not in repr(first)
+
+
+def test_an_equal_repeat_is_counted_once() -> None:
+    (found,) = read({"1": item(annotators="Ann1,Ann2,Ann2")})
+    assert found.said == {"Ann1": 0, "Ann2": 1}
+    assert found.n_merged == 1
+
+
+def info(**changes: Any) -> dict[str, Any]:
+    """The ``other_info`` of an item, with some keys changed; None leaves a key out."""
+    content = {**item()["other_info"], **changes}
+    return {"other_info": {key: value for key, value in content.items() if value is not None}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"annotators": "Ann2,Ann2,Ann1"}, "expert 'Ann2' contradicts herself: both 0 and 1"),
+        ({"annotators": "Ann1,,Ann3"}, "an expert has no id"),
+        ({"annotators": "Ann1, ,Ann3"}, "an expert has no id"),
+        ({"annotators": "Ann1,Ann2"}, "lists 2 experts, 3 annotations and the number 3"),
+        ({"annotations": "0,1"}, "lists 3 experts, 2 annotations and the number 3"),
+        ({"number of annotations": 4}, "3 experts, 3 annotations and the number 4"),
+        ({"number of annotations": "3"}, "'number of annotations' holds str, not int"),
+        ({"number of annotations": True}, "'number of annotations' holds bool, not int"),
+        ({"annotations": "0,2,1"}, "expert 'Ann2' said '2', which is neither '0' nor '1'"),
+        ({"annotations": "0,-1,1"}, "expert 'Ann2' said '-1'"),
+        ({"annotations": "0,,1"}, "expert 'Ann2' said ''"),
+        ({"annotations": [0, 1, 1]}, "'annotations' holds list, not str"),
+        ({"split": "train"}, "its split is 'train', not 'dev'"),
+        ({"annotation task": "sarcasm"}, "its annotation task is 'sarcasm', not 'hate speech"),
+        ({"text": " \n"}, "it has no text"),
+        ({"text": 5}, "'text' holds int, not str"),
+        ({"text": None}, "the key 'text' is missing"),
+        ({"annotators": None}, "the key 'annotators' is missing"),
+        ({"annotations": None}, "the key 'annotations' is missing"),
+        ({"split": None}, "the key 'split' is missing"),
+        ({"other_info": None}, "the key 'other_info' is missing"),
+        ({"other_info": []}, "'other_info' holds list, not dict"),
+        (info(group1=None), "the key 'group1' is missing"),
+        (info(group2="friends"), "expert 'Ann10' is in the unknown group 'friends'"),
+        ({**info(**{"annotators group": None})}, "the key 'annotators group' is missing"),
+        ({**info(**{"annotators group": "group1"})}, "lists 3 experts, but 1 groups"),
+    ],
+)
+def test_a_wrong_item_is_named(changes: dict[str, Any], words: str) -> None:
+    wrong = item()
+    wrong.update(changes)
+    wrong = {key: value for key, value in wrong.items() if value is not None}
+    with pytest.raises(ValueError, match=words) as caught:
+        read({"1": item(), "2": wrong, "3": item()})
+    assert str(caught.value).startswith(f"{PATH}, item '2': ")
+    assert SECRET not in str(caught.value)
+
+
+def test_a_panel_with_domains_needs_one_for_each_item() -> None:
+    with pytest.raises(ValueError, match="item '1': the key 'domain' is missing"):
+        read({"1": item(**info(domain=None))}, grouped=False)
+
+
+@pytest.mark.parametrize("wrong", [None, 3, "text", ["list"]])
+def test_an_item_that_is_no_object_is_named(wrong: object) -> None:
+    with pytest.raises(ValueError, match=r"HS-Brexit_dev.json, item '1': expected an object"):
+        read({"1": wrong})
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "is not readable as JSON"),
+        (b'{"1": {"text": "a text that must not be shown', "is not readable as JSON"),
+        (json.dumps({"1": item()}).encode()[:-1], "is not readable as JSON"),
+        ('{"1": "\u00e9"}'.encode("latin-1"), "is not readable as JSON.*utf-8"),
+        (b"[" * 100_000, "is not readable as JSON"),
+        (b'{"1": {}, "1": {}}', "the key '1' stands twice in one object"),
+        (b'{"1": {"text": "a", "text": "b"}}', "the key 'text' stands twice in one object"),
+        (b"[]", "should be one JSON object"),
+        (b"null", "should be one JSON object"),
+        (b"{}", "should be one JSON object"),
+    ],
+)
+def test_a_broken_file_is_named(content: bytes, words: str) -> None:
+    with pytest.raises(ValueError, match=words) as caught:
+        read(content)
+    assert type(caught.value) is ValueError
+    assert str(caught.value).startswith(PATH)
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None
+    assert SECRET not in str(caught.value)
+
+
+def test_groups_that_change_are_refused() -> None:
+    items = read({"1": item(), "2": item(**info(group2="target group"))})
+    assert known_groups(items[:1]) == {"Ann1": "target", "Ann2": "target", "Ann10": "control"}
+    with pytest.raises(ValueError, match=r"item '2': expert 'Ann10' is in the target group, but"):
+        known_groups(items)
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=5,
+)
+
+
+@given(key=st.sampled_from(sorted(item())), value=json_values)
+def test_whatever_stands_in_an_item_it_is_read_or_refused_by_name(key: str, value: object) -> None:
+    changed = {**item(), key: value}
+    refusal = ""
+    try:
+        (found,) = read({"1": changed})
+    except ValueError as error:
+        refusal = str(error)
+    if refusal:
+        assert refusal.startswith(f"{PATH}, item '1': ")
+    else:
+        assert set(found.said.values()) <= {0, 1}
+        assert len(found.said) + found.n_merged == 3

@@ -1,0 +1,59 @@
+"""Every page keeps the house's promises: banner, badges, captions, short cells."""
+
+import ast
+from pathlib import Path
+
+import nbformat
+import pytest
+
+NOTEBOOKS = sorted((Path(__file__).parents[1] / "notebooks").glob("*.ipynb"))
+
+
+def _code(path):
+    notebook = nbformat.read(path, as_version=4)
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def _has(cell, mime):
+    return any(mime in output.get("data", {}) for output in cell.outputs)
+
+
+def test_there_are_three_chapters():
+    assert [path.stem[:2] for path in NOTEBOOKS] == ["01", "02", "03"]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+class TestPage:
+    def test_first_output_is_the_banner(self, path):
+        first = _code(path)[0]
+        assert first.source.splitlines()[-1].startswith("pages.banner(")
+        assert "siscm-banner" in first.outputs[0].data["text/html"]
+        uses_panel = any("load_panel(" in cell.source for cell in _code(path))
+        said = "SIMULATED DATA" if uses_panel else "WORKED EXAMPLE"
+        assert said in first.outputs[0].data["text/plain"]
+
+    def test_every_figure_is_stamped_captioned_and_described(self, path):
+        figures = [cell for cell in _code(path) if _has(cell, "image/png")]
+        assert figures
+        for cell in figures:
+            assert "pages.stamp(figure" in cell.source
+            assert cell.metadata["mystnb"]["image"]["alt"]
+            assert cell.metadata["mystnb"]["figure"]["caption"]
+
+    def test_every_table_says_which_data_it_shows(self, path):
+        tables = [cell for cell in _code(path) if _has(cell, "text/html")]
+        for cell in tables[1:]:
+            assert "siscm-data" in cell.outputs[-1].data["text/html"]
+
+    def test_it_opens_with_what_to_see_to_need_and_to_wait(self, path):
+        opening = nbformat.read(path, as_version=4).cells[0].source
+        for question in ("What you will see", "What you need", "How long it runs"):
+            assert question in opening
+
+    def test_cells_are_short_and_define_no_function(self, path):
+        for cell in _code(path):
+            assert len(cell.source.splitlines()) <= 25
+            defined = [
+                n for n in ast.walk(ast.parse(cell.source)) if isinstance(n, ast.FunctionDef)
+            ]
+            assert not defined

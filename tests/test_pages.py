@@ -1,0 +1,104 @@
+"""No number on a page without the data that it shows."""
+
+import matplotlib as mpl
+import pandas as pd
+import pytest
+from matplotlib import pyplot as plt
+
+from siscm import pages
+from siscm.registry import ENTRIES
+
+
+@pytest.mark.parametrize(
+    ("value", "said"), [("simulated", "SIMULATED DATA"), ("real", "REAL DATA")]
+)
+def test_banner_says_which_data(monkeypatch, value, said):
+    monkeypatch.setenv("SISCM_DATA", value)
+    shown = pages.banner()
+    assert said in shown._repr_html_()
+    assert said in repr(shown)
+
+
+def test_banner_refuses_another_setting(monkeypatch):
+    monkeypatch.setenv("SISCM_DATA", "reel")
+    with pytest.raises(ValueError, match="reel"):
+        pages.banner()
+
+
+@pytest.mark.parametrize("data", pages.LABELS)
+def test_table_says_which_data_in_both_forms(data):
+    shown = pages.table(pd.DataFrame({"a": [1]}), "What to see & why.", data, note="a < b")
+    assert pages.LABELS[data] in shown._repr_html_()
+    assert "What to see &amp; why." in shown._repr_html_()
+    assert "a &lt; b" in shown._repr_html_()
+    assert f"[{pages.LABELS[data]}] What to see & why." in repr(shown)
+
+
+def test_table_follows_the_switch(monkeypatch):
+    for value in ("simulated", "real"):
+        monkeypatch.setenv("SISCM_DATA", value)
+        assert f"[{value} data]" in repr(pages.table(pd.Series({"a": 1}, name="n"), "c"))
+
+
+def test_table_shows_an_index_only_if_it_says_something():
+    counted = repr(pages.table(pd.DataFrame({"a": [7, 8]}), "c", "example"))
+    named = repr(pages.table(pd.DataFrame({"a": [7]}, index=["row name"]), "c", "example"))
+    assert "row name" in named
+    assert "0" not in counted
+
+
+def test_stamp_is_in_the_figure(monkeypatch):
+    mpl.use("agg")
+    monkeypatch.setenv("SISCM_DATA", "real")
+    figure = plt.figure()
+    pages.stamp(figure)
+    pages.stamp(figure, "example")
+    assert [text.get_text() for text in figure.texts] == ["real data", "worked example"]
+    plt.close(figure)
+
+
+def test_recorded_tables_name_files_and_date():
+    entry = pages.expected("panels")["HS-Brexit"]
+    for shown in (
+        pages.recorded_scores("HS-Brexit", "known"),
+        pages.recorded_scores("MD-Agreement", "learned"),
+        pages.recorded_sizes(),
+    ):
+        text = repr(shown)
+        assert text.startswith("[recorded on the real files]")
+        assert entry["date"] in text
+        assert "SHA-256" in text
+    for path, sha in entry["files"].items():
+        assert f"{path.rsplit('/', 1)[1]} {sha[:8]}" in repr(pages.recorded_sizes())
+
+
+def test_recorded_scores_quote_the_file():
+    recorded = pages.expected("panels")["MD-Agreement"]["figures"]["scores"]["copy"]["all pairs"]
+    text = repr(pages.recorded_scores("MD-Agreement", "learned"))
+    assert f"{recorded['accuracy']:.3f} [{recorded['accuracy_low']:.3f}" in text
+
+
+def test_a_missing_record_says_how_to_make_it(monkeypatch, tmp_path):
+    monkeypatch.setattr(pages, "ROOT", tmp_path)
+    with pytest.raises(FileNotFoundError, match="make record"):
+        pages.expected("panels")
+
+
+def test_provenance_names_every_file():
+    text = pages.provenance_page()
+    for path, entry in ENTRIES.items():
+        assert f"`{path}`" in text
+        assert entry.sha256 in text
+    assert "HS-Brexit" in text
+
+
+@pytest.mark.parametrize("name", ["exact_law", "graph"])
+def test_benchmarks_name_script_and_date(name):
+    text = repr(pages.benchmark_table(name, {"times_faster": "times faster"}))
+    assert text.startswith("[measured speed]")
+    assert f"benchmarks/{name}.py, 2" in text
+    assert "times faster" in text
+
+
+def test_a_page_without_a_panel_says_so():
+    assert repr(pages.banner("example")).startswith("WORKED EXAMPLE")

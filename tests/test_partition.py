@@ -1,0 +1,288 @@
+"""Algorithm 1 against examples followed by hand and against every partition there is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import rngs
+
+from siscm import SimilarityGraph, partition
+
+
+def graph_of(weights: np.ndarray, edges: np.ndarray | None = None) -> SimilarityGraph:
+    """A graph with the weights given; where there is no edge, experts never met."""
+    size = len(weights)
+    edges = np.ones((size, size), dtype=bool) if edges is None else edges
+    together = (edges & ~np.eye(size, dtype=bool)).astype(np.int64)
+    return SimilarityGraph(
+        pd.Index(range(size)), together, np.zeros_like(together), np.triu(weights, 1) * together
+    )
+
+
+def random_graph(rng: np.random.Generator, size: int, levels: int) -> SimilarityGraph:
+    """Weights in thirds, so zeros and ties are common; edges with a random density."""
+    weights = rng.integers(-levels, levels + 1, size=(size, size)) / 3
+    edges = np.triu(rng.random((size, size)) < rng.uniform(0.2, 1), 1)
+    return graph_of(weights, edges | edges.T)
+
+
+def all_partitions(items: list[int]) -> Iterator[list[list[int]]]:
+    if not items:
+        yield []
+        return
+    first, rest = items[0], items[1:]
+    for groups in all_partitions(rest):
+        yield [[first], *groups]
+        for i, group in enumerate(groups):
+            yield [*groups[:i], [first, *group], *groups[i + 1 :]]
+
+
+def is_clique(graph: SimilarityGraph, group: list[int]) -> bool:
+    return all(graph.edges[a, b] for a, b in combinations(group, 2))
+
+
+def slow_objective(graph: SimilarityGraph, groups: list[list[int]]) -> float:
+    if not all(is_clique(graph, group) for group in groups):
+        return float("inf")
+    return sum(graph.weights[a, b] for group in groups for a, b in combinations(group, 2))
+
+
+def optimum(graph: SimilarityGraph) -> float:
+    size = len(graph.experts)
+    return min(slow_objective(graph, groups) for groups in all_partitions(list(range(size))))
+
+
+def test_the_brute_force_sees_all_partitions() -> None:
+    """The reference itself: the Bell numbers."""
+    assert [sum(1 for _ in all_partitions(list(range(n)))) for n in range(7)] == [
+        *(1, 1, 2, 5, 15, 52, 203)
+    ]
+
+
+@given(rng=rngs(), size=st.integers(0, 9), levels=st.integers(0, 4))
+def test_greedy_returns_sorted_cliques_that_cover_everybody(
+    rng: np.random.Generator, size: int, levels: int
+) -> None:
+    graph = random_graph(rng, size, levels)
+    groups = partition.greedy(graph, 3, rng=rng)
+    assert sorted(h for group in groups for h in group) == list(range(size))
+    assert all(is_clique(graph, group) for group in groups)
+    assert groups == sorted(groups)
+    assert all(group == sorted(group) for group in groups)
+    assert all(type(h) is int for group in groups for h in group)
+
+
+@given(rng=rngs(), size=st.integers(1, 6))
+def test_objective_counts_each_pair_once(rng: np.random.Generator, size: int) -> None:
+    graph = random_graph(rng, size, 3)
+    for groups in all_partitions(list(range(size))):
+        np.testing.assert_allclose(
+            partition.objective(graph, groups), slow_objective(graph, groups), atol=1e-12
+        )
+
+
+@given(rng=rngs(), size=st.integers(1, 7), levels=st.integers(0, 4))
+def test_greedy_never_beats_the_optimum_and_never_loses_to_singletons(
+    rng: np.random.Generator, size: int, levels: int
+) -> None:
+    graph = random_graph(rng, size, levels)
+    value = partition.objective(graph, partition.greedy(graph, 5, rng=rng))
+    assert optimum(graph) - 1e-9 <= value <= 1e-9
+
+
+@given(rng=rngs(), size=st.integers(1, 7))
+def test_greedy_finds_clear_groups(rng: np.random.Generator, size: int) -> None:
+    """All inside gain and nobody across does: every order of growing finds the optimum."""
+    label = rng.integers(0, 3, size=size)
+    same = np.equal.outer(label, label)
+    weights = np.where(same, -1 - rng.random((size, size)), 0.1 + rng.random((size, size)))
+    far_apart = rng.random((size, size)) < 0.5
+    edges = same | far_apart & far_apart.T
+    graph = graph_of(weights, edges)
+    groups = partition.greedy(graph, 1, rng=rng)
+    expected = sorted(np.flatnonzero(label == g).tolist() for g in np.unique(label))
+    assert groups == expected
+    np.testing.assert_allclose(partition.objective(graph, groups), optimum(graph))
+
+
+@given(rng=rngs(), weight=st.sampled_from([-1.0, 0.0, 1.0]), edge=st.booleans())
+def test_two_experts_share_a_group_unless_that_costs(
+    rng: np.random.Generator, weight: float, edge: bool
+) -> None:
+    graph = graph_of(np.full((2, 2), weight), np.full((2, 2), edge))
+    groups = partition.greedy(graph, 1, rng=rng)
+    assert groups == ([[0, 1]] if edge and weight <= 0 else [[0], [1]])
+
+
+def test_nobody_and_one_alone() -> None:
+    rng = np.random.default_rng(0)
+    assert partition.greedy(graph_of(np.empty((0, 0))), rng=rng) == []
+    assert partition.objective(graph_of(np.empty((0, 0))), []) == 0
+    assert partition.greedy(graph_of(np.zeros((1, 1))), rng=rng) == [[0]]
+
+
+WORKED = np.array(
+    [
+        # 0   1   2   3   4
+        [+0, -3, -1, +2, +0],
+        [-3, +0, +2, +1, +0],
+        [-1, +2, +0, -2, +0],
+        [+2, +1, -2, +0, +0],
+        [+0, +0, +0, +0, +0],
+    ],
+    dtype=float,
+)
+WORKED_EDGES = np.ones((5, 5), dtype=bool)
+WORKED_EDGES[1, 4] = WORKED_EDGES[4, 1] = False
+
+
+def test_algorithm_1_step_by_step() -> None:
+    """From 0: 1 gains most; then 2 would cost -1 + 2 > 0, 3 more, and 4 has no edge to 1: stop."""
+    graph = graph_of(WORKED, WORKED_EDGES)
+    steps = list(partition.grow(0, np.arange(5), graph.edges, graph.weights))
+    assert steps == [
+        partition.Step((0,), (1, 2, 3, 4), (-3, -1, 2, 0), chosen=1),
+        partition.Step((0, 1), (2, 3), (1, 3), chosen=None),
+    ]
+    # From what is left, starting at 4: 2 and 3 cost nothing, the first joins; then 3 gains.
+    steps = list(partition.grow(4, np.array([2, 3, 4]), graph.edges, graph.weights))
+    assert steps == [
+        partition.Step((4,), (2, 3), (0, 0), chosen=2),
+        partition.Step((4, 2), (3,), (-2,), chosen=3),
+        partition.Step((4, 2, 3), (), (), chosen=None),
+    ]
+
+
+class Scripted(np.random.Generator):
+    """Picks the starts it is told to."""
+
+    def __init__(self, *starts: int) -> None:
+        super().__init__(np.random.PCG64(0))
+        self.starts = list(starts)
+
+    def choice(self, left: np.ndarray) -> int:  # type: ignore[override]
+        start = self.starts.pop(0)
+        assert start in left
+        return start
+
+
+@pytest.mark.parametrize(
+    ("starts", "groups"),
+    [
+        ((0, 4), [[0, 1], [2, 3, 4]]),
+        ((0, 3), [[0, 1], [2, 3, 4]]),
+        ((3, 0), [[0, 1], [2, 3, 4]]),  # 3 takes 2, then 4 for nothing
+        ((4, 1), [[0, 2, 3, 4], [1]]),  # 4 takes 0 for nothing, then 2, then 3 for 2 - 2 = 0
+    ],
+)
+def test_algorithm_1_from_given_starts(starts: tuple[int, ...], groups: list[list[int]]) -> None:
+    rng = Scripted(*starts)
+    graph = graph_of(WORKED, WORKED_EDGES)
+    assert partition.greedy(graph, 1, rng=rng) == groups
+    assert rng.starts == []
+
+
+def test_a_sum_of_zero_joins_and_one_above_stops() -> None:
+    weights = np.array([[0, -1, 0.5], [-1, 0, 0.5], [0.5, 0.5, 0]])
+    assert partition.greedy(graph_of(weights), 1, rng=Scripted(0, 2)) == [[0, 1], [2]]
+    weights[0, 2] = weights[2, 0] = -0.5
+    assert partition.greedy(graph_of(weights), 1, rng=Scripted(0)) == [[0, 1, 2]]
+
+
+def test_rounded_fractions_that_sum_to_zero_join() -> None:
+    """0.1 + 0.2 - 0.3 is 5.6e-17 in doubles, and nothing in fact."""
+    assert 0.1 + 0.2 - 0.3 > 0
+    weights = np.full((4, 4), -1.0)
+    weights[3] = weights[:, 3] = [0.1, 0.2, -0.3, 0]
+    assert partition.greedy(graph_of(weights), 1, rng=Scripted(0)) == [[0, 1, 2, 3]]
+    weights[3] = weights[:, 3] = [0.1, 0.2, -0.3 + 1e-6, 0]
+    assert partition.greedy(graph_of(weights), 1, rng=Scripted(0, 3)) == [[0, 1, 2], [3]]
+    for thirds in ([1 / 3, 2 / 3, -1], [-1, 2 / 3, 1 / 3], [2 / 3, -1, 1 / 3]):
+        weights[3] = weights[:, 3] = [*thirds, 0]
+        assert partition.greedy(graph_of(weights), 1, rng=Scripted(0)) == [[0, 1, 2, 3]]
+
+
+def test_ties_go_to_the_first_expert() -> None:
+    weights = np.full((4, 4), -1.0)
+    steps = list(partition.grow(2, np.arange(4), *_arrays(graph_of(weights))))
+    assert [step.chosen for step in steps] == [0, 1, 3, None]
+
+
+def _arrays(graph: SimilarityGraph) -> tuple[np.ndarray, np.ndarray]:
+    return graph.edges, graph.weights
+
+
+def test_the_best_restart_is_kept() -> None:
+    """On the worked example, a run that starts at 4 is worse."""
+    graph = graph_of(WORKED, WORKED_EDGES)
+    best, worse = [[0, 1], [2, 3, 4]], [[0, 2, 3, 4], [1]]
+    assert partition.objective(graph, best) == -5
+    assert partition.objective(graph, worse) == -1
+    assert partition.greedy(graph, 2, rng=Scripted(4, 1, 0, 4)) == best
+    assert partition.greedy(graph, 2, rng=Scripted(0, 4, 4, 1)) == best
+
+
+def test_of_equally_good_restarts_the_first_is_kept() -> None:
+    """A path 0 - 1 - 2 with equal weights: whoever 1 joins is as good."""
+    edges = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]], dtype=bool)
+    graph = graph_of(np.full((3, 3), -1.0), edges)
+    assert partition.greedy(graph, 2, rng=Scripted(0, 2, 2, 0)) == [[0, 1], [2]]
+    assert partition.greedy(graph, 2, rng=Scripted(2, 0, 0, 2)) == [[0], [1, 2]]
+
+
+def test_more_restarts_are_never_worse_and_seeds_repeat() -> None:
+    for seed in range(20):
+        graph = random_graph(np.random.default_rng(seed), 12, 3)
+        values = []
+        for n in (1, 3, 10):
+            groups = partition.greedy(graph, n, rng=np.random.default_rng(seed))
+            assert groups == partition.greedy(graph, n, rng=np.random.default_rng(seed))
+            values.append(partition.objective(graph, groups))
+        assert values[0] >= values[1] - 1e-9 >= values[2] - 2e-9
+
+
+def test_starts_are_drawn_from_everybody_left() -> None:
+    """On a path 0 - 1 - 2 whose second edge is better, the groups tell where a run started."""
+    edges = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]], dtype=bool)
+    graph = graph_of(np.array([[0, -1, 0], [-1, 0, -2], [0, -2, 0]], dtype=float), edges)
+    results = [partition.greedy(graph, 1, rng=np.random.default_rng(s)) for s in range(600)]
+    # Only a start at 0 gives 0 and 1 a group: a third of the runs.
+    share = np.mean([groups == [[0, 1], [2]] for groups in results])
+    assert abs(share - 1 / 3) < 4 * np.sqrt(2 / 9 / 600)
+
+
+def test_refusals() -> None:
+    graph = graph_of(np.full((3, 3), -1.0))
+    for n in (0, -1):
+        with pytest.raises(ValueError, match=f"n_restarts is {n}"):
+            partition.greedy(graph, n, rng=np.random.default_rng(0))
+    with pytest.raises(ValueError, match="expert 2 is in no group"):
+        partition.objective(graph, [[0, 1]])
+    with pytest.raises(ValueError, match="expert 1 stands twice"):
+        partition.objective(graph, [[0, 1], [1, 2]])
+    with pytest.raises(ValueError, match="names expert 3, who is not in the data"):
+        partition.objective(graph, [[0, 1, 2, 3]])
+
+
+def test_groups_that_are_no_cliques_are_infinitely_bad() -> None:
+    edges = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]], dtype=bool)
+    graph = graph_of(np.full((3, 3), -1.0), edges)
+    assert partition.objective(graph, [[0, 1, 2]]) == float("inf")
+    assert partition.objective(graph, [[0, 1], [2]]) == -1
+
+
+def test_group_of_numbers_experts_by_name() -> None:
+    numbers = partition.group_of([["b", "c"], ["a"]], ["a", "b", "c"])
+    np.testing.assert_array_equal(numbers, [1, 0, 0])
+    with pytest.raises(ValueError, match="'c' is in no group"):
+        partition.group_of([["b"], ["a"]], ["a", "b", "c"])
+    with pytest.raises(ValueError, match="'b' stands twice"):
+        partition.group_of([["b", "b"], ["a", "c"]], ["a", "b", "c"])
+    with pytest.raises(ValueError, match="'z', who is not"):
+        partition.group_of([["z"]], ["a"])

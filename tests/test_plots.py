@@ -1,0 +1,93 @@
+"""Figures show what they are given."""
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib import pyplot as plt
+
+from siscm import Opinions, SimilarityGraph, partition, plots
+from siscm.simulate import simulate_opinions
+
+mpl.use("agg")
+
+
+@pytest.fixture
+def axes():
+    figure, axes = plt.subplots()
+    yield axes
+    plt.close(figure)
+
+
+@pytest.fixture(scope="module")
+def graph():
+    rng = np.random.default_rng(7)
+    log_p = np.log(rng.dirichlet([1.0, 1.0, 1.0], (30, 6)))
+    asked = np.ones((30, 6), dtype=bool)
+    said = simulate_opinions(log_p, [[0, 1, 2], [3, 4, 5]], asked, rng)
+    return SimilarityGraph.from_opinions(log_p, Opinions.from_codes(said, experts=list("ABCDEF")))
+
+
+def test_pull_marks_every_case_once(axes):
+    cases = pd.DataFrame(
+        {
+            "before": [0.2, 0.4, 0.6],
+            "after": [0.1, 0.9, 0.8],
+            "said": [False, True, True],
+            "truth": [False, False, True],
+        }
+    )
+    plots.draw_pull(axes, cases, "Ann", "Bob")
+    drawn = {c.get_label(): np.asarray(c.get_offsets()) for c in axes.collections}
+    assert drawn["Ann said no, Bob no"][:, 0].tolist() == [0.1]
+    assert drawn["Ann said yes, Bob no"][:, 0].tolist() == [0.9]
+    assert drawn["Ann said yes, Bob yes"][:, 0].tolist() == [0.8]
+    assert drawn["before asking"][:, 0].tolist() == [0.2, 0.4, 0.6]
+
+
+def test_shared_noise_names_what_each_expert_says():
+    figure, all_axes = plt.subplots(1, 2)
+    p = np.array([[0.5, 0.5], [0.9, 0.1]])
+    plots.draw_shared_noise(all_axes, p, np.array([[0.0, 1.0], [0.0, 1.0]]), ["a", "b"])
+    said = [[t.get_text() for t in a.texts if t.get_text()] for a in all_axes]
+    assert said == [["says 1"], ["says 0"]]
+    for axes, end in zip(all_axes, np.log(p) + np.array([0.0, 1.0]), strict=True):
+        low, high = axes.get_ylim()
+        assert low < end.min()
+        assert end.max() < high
+    plt.close(figure)
+
+
+def test_law_shades_the_labels_that_can_be_said():
+    figure, (left, right) = plt.subplots(1, 2)
+    p, q = np.array([0.5, 0.3, 0.2]), np.array([0.3, 0.3, 0.4])
+    plots.draw_law(left, right, p, q, label=1)
+    shaded = [c.get_label() for c in right.collections]
+    assert len(shaded) == 1
+    assert shaded[0].endswith("says 2")
+    plt.close(figure)
+
+
+def test_graph_draws_a_line_for_every_edge_and_violation(axes, graph):
+    plots.draw_graph(axes, graph, [[0, 1, 2], [3, 4, 5]])
+    upper = np.triu_indices(6, 1)
+    styles = [line.get_linestyle() for line in axes.lines]
+    assert styles.count(":") == (graph.violations[upper] > 0).sum()
+    assert len(styles) - styles.count(":") == graph.edges[upper].sum()
+    assert [text.get_text() for text in axes.texts] == list("ABCDEF")
+
+
+def test_step_labels_every_candidate_with_its_cost(axes, graph):
+    step = next(partition.grow(0, np.arange(6), graph.edges, graph.weights))
+    plots.draw_step(axes, graph, step, done=[])
+    costs = [t.get_text() for t in axes.texts if t.get_text()[0] in "+-"]
+    assert len(costs) == len(step.candidates) == len(axes.lines)
+    assert sum("joins" in cost for cost in costs) == (step.chosen is not None)
+
+
+def test_pairs_cells_show_edges_and_violations(axes, graph):
+    order = np.array([5, 4, 3, 2, 1, 0])
+    plots.draw_pairs(axes, graph, order)
+    shown = np.asarray(axes.images[0].get_array())[::-1, ::-1]
+    np.testing.assert_array_equal(shown == 1, graph.edges)
+    np.testing.assert_array_equal(shown == 2, graph.violations > 0)

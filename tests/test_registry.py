@@ -1,0 +1,313 @@
+"""The registry: right files are used, wrong ones refused, nothing is left behind."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from siscm import registry
+
+CONTENT = b"[1, 2, 3]\n" * 20_000
+PATH = "some/where/good.json"
+HALFWAY, GO_ON = threading.Event(), threading.Event()
+"""Of the address that stalls: it has sent a part; it may stop waiting."""
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Serves CONTENT well or badly, by what the address asks for."""
+
+    def do_GET(self) -> None:
+        kind = self.path.strip("/")
+        if kind == "missing":
+            self.send_error(404)
+            return
+        body = {"altered": b"x" + CONTENT[1:], "short": CONTENT[:-1]}.get(kind, CONTENT)
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body) + (1000 if kind == "truncated" else 0)))
+        self.end_headers()
+        if kind == "stalling":
+            self.wfile.write(body[:100_000])
+            HALFWAY.set()
+            GO_ON.wait(timeout=60)
+            return
+        self.wfile.write(body)
+
+    def log_message(self, *args: object) -> None:
+        """Keep quiet."""
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
+        thread = threading.Thread(target=http.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{http.server_address[1]}"
+        http.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A data folder that does not exist yet, two levels below one that does."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    place = tmp_path / "new" / "data"
+    monkeypatch.setenv("SISCM_DATA_DIR", str(place))
+    return place
+
+
+def serve(monkeypatch: pytest.MonkeyPatch, url: str) -> registry.Entry:
+    entry = registry.Entry(PATH, hashlib.sha256(CONTENT).hexdigest(), url, "none", "none")
+    monkeypatch.setattr(registry, "ENTRIES", {PATH: entry})
+    return entry
+
+
+def everything_below(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+def put(folder: Path, content: bytes) -> Path:
+    file = folder / PATH
+    file.parent.mkdir(parents=True)
+    file.write_bytes(content)
+    os.utime(file, (1, 1))
+    return file
+
+
+def test_entries_are_well_formed() -> None:
+    assert len(registry.ENTRIES) == 8
+    for path, entry in registry.ENTRIES.items():
+        assert entry.path == path
+        assert len(bytes.fromhex(entry.sha256)) == 32
+        repository, commit = entry.url.removeprefix("https://raw.githubusercontent.com/").split(
+            "/"
+        )[1:3]
+        assert repository in ("le-wi-di.github.io", "cifar-10h")
+        assert len(bytes.fromhex(commit)) == 20, "not pinned to a commit"
+        assert entry.url.endswith(Path(path).name)
+        assert entry.licence
+        assert entry.source
+    assert len({entry.sha256 for entry in registry.ENTRIES.values()}) == 8
+
+
+def test_setting_defaults_to_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SISCM_DATA", raising=False)
+    assert registry.setting() == "simulated"
+    monkeypatch.setenv("SISCM_DATA", "")
+    assert registry.setting() == "simulated"
+    monkeypatch.setenv("SISCM_DATA", "real")
+    assert registry.setting() == "real"
+
+
+@pytest.mark.parametrize("value", ["Real", "true", "1", "simulated "])
+def test_setting_refuses_anything_else(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv("SISCM_DATA", value)
+    with pytest.raises(ValueError, match=rf"SISCM_DATA is '{value}'.*'simulated' or 'real'"):
+        registry.setting()
+
+
+def test_data_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SISCM_DATA_DIR", "relative")
+    monkeypatch.chdir(tmp_path)
+    assert registry.data_folder() == tmp_path / "relative"
+    monkeypatch.delenv("SISCM_DATA_DIR")
+    assert registry.data_folder().is_absolute()
+    assert "siscm" in registry.data_folder().parts
+
+
+def test_locate_says_how_to_get_a_missing_file(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = serve(monkeypatch, "http://127.0.0.1:9/nobody")
+    with pytest.raises(FileNotFoundError) as caught:
+        registry.locate(PATH)
+    for part in (PATH, str(folder), "make data", "by hand", entry.url):
+        assert part in str(caught.value)
+    assert not folder.exists()
+
+
+def test_locate_refuses_an_unknown_path() -> None:
+    with pytest.raises(ValueError, match=r"no file 'lewidi/other.json'.*HS-Brexit_train.json"):
+        registry.locate("lewidi/other.json")
+
+
+def test_a_file_with_the_right_hash_is_used_untouched(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serve(monkeypatch, "http://127.0.0.1:9/nobody")  # offline
+    file = put(folder, CONTENT)
+    file.chmod(0o444)
+    before = everything_below(folder)
+    times = {path: path.stat().st_mtime_ns for path in (file, *file.parents)}
+    assert registry.locate(PATH) == file
+    assert registry.download() == [file]
+    assert everything_below(folder) == before
+    assert {path: path.stat().st_mtime_ns for path in times} == times
+
+
+@pytest.mark.parametrize("content", [b"", CONTENT[:-1], b"x" + CONTENT[1:]])
+def test_a_file_with_a_wrong_hash_is_refused_and_kept(
+    folder: Path, server: str, monkeypatch: pytest.MonkeyPatch, content: bytes
+) -> None:
+    entry = serve(monkeypatch, f"{server}/good")
+    file = put(folder, content)
+    for call in (registry.locate, registry.download):
+        with pytest.raises(ValueError, match="not the file expected") as caught:
+            call(PATH)
+        for part in (str(file), entry.sha256, hashlib.sha256(content).hexdigest(), "make data"):
+            assert part in str(caught.value)
+    assert file.read_bytes() == content
+    assert file.stat().st_mtime == 1
+
+
+def test_download_puts_the_file_in_its_place(
+    folder: Path, server: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    serve(monkeypatch, f"{server}/good")
+    assert registry.download(PATH) == [folder / PATH]
+    assert (folder / PATH).read_bytes() == CONTENT
+    assert everything_below(folder) == ["some", "some/where", PATH]
+    assert registry.locate(PATH) == folder / PATH
+    umask = os.umask(0)
+    os.umask(umask)
+    assert (folder / PATH).stat().st_mode & 0o777 == 0o666 & ~umask
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("kind", "error", "words"),
+    [
+        ("altered", ValueError, "is not some/where/good.json: its SHA-256 should be"),
+        ("short", ValueError, "is not some/where/good.json: its SHA-256 should be"),
+        ("truncated", ConnectionError, "it broke off"),
+        ("missing", ConnectionError, "the server answered 404"),
+    ],
+)
+def test_a_bad_download_is_refused_and_leaves_nothing(
+    folder: Path,
+    server: str,
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
+    error: type[Exception],
+    words: str,
+) -> None:
+    serve(monkeypatch, f"{server}/{kind}")
+    with pytest.raises(error, match=words) as caught:
+        registry.download()
+    assert "Nothing was kept" in str(caught.value)
+    assert not folder.parent.exists()
+
+
+def test_a_failed_download_keeps_what_was_there(
+    folder: Path, server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serve(monkeypatch, f"{server}/altered")
+    (folder / "some").mkdir(parents=True)
+    with pytest.raises(ValueError, match="SHA-256"):
+        registry.download()
+    assert everything_below(folder) == ["some"]
+
+
+def test_an_interrupted_download_leaves_nothing(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serve(monkeypatch, "http://127.0.0.1:9/nobody")
+
+    def interrupted(entry: registry.Entry, file: Path) -> None:
+        file.write_bytes(CONTENT[:100])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(registry, "_stream", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        registry.download()
+    assert not folder.parent.exists()
+
+
+def test_offline_gives_one_clear_sentence(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    entry = serve(monkeypatch, "http://127.0.0.1:9/nobody")  # the discard port: nobody listens
+    assert registry.main() == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith(f"could not download {PATH} from {entry.url}: there is no conn")
+    assert printed.err.count("\n") == 1
+    assert not folder.parent.exists()
+
+
+def test_a_folder_that_cannot_be_made_is_named(
+    folder: Path, server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serve(monkeypatch, f"{server}/good")
+
+    def refused(*args: object, **kwargs: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "mkdir", refused)
+    with pytest.raises(PermissionError, match=rf"{folder}.*SISCM_DATA_DIR"):
+        registry.download()
+
+
+def test_the_command_says_where_each_file_is(
+    folder: Path, server: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = serve(monkeypatch, f"{server}/good")
+    second = replace(first, path="other.json")
+    monkeypatch.setattr(registry, "ENTRIES", {PATH: first, "other.json": second})
+    assert registry.main() == 0
+    assert capsys.readouterr().out.splitlines() == [
+        f"ready: {folder / PATH}",
+        f"ready: {folder / 'other.json'}",
+    ]
+
+
+def script(url: str, then: str) -> list[str]:
+    """A fresh process that knows one file at ``url``."""
+    digest = hashlib.sha256(CONTENT).hexdigest()
+    return [
+        sys.executable,
+        "-c",
+        "import sys\nfrom siscm import registry\n"
+        f"entry = registry.Entry({PATH!r}, {digest!r}, {url!r}, '', '')\n"
+        f"registry.ENTRIES = {{entry.path: entry}}\n{then}\n",
+    ]
+
+
+def test_two_processes_at_once(folder: Path, server: str) -> None:
+    command = script(f"{server}/good", "print(registry.download()[0].stat().st_size)")
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    for process in processes:
+        assert process.communicate(timeout=60)[0] == f"{len(CONTENT)}\n"
+        assert process.returncode == 0
+    assert everything_below(folder) == ["some", "some/where", PATH]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_download_stopped_halfway_leaves_nothing(
+    folder: Path, server: str, number: signal.Signals
+) -> None:
+    HALFWAY.clear()
+    GO_ON.clear()
+    command = script(f"{server}/stalling", "sys.exit(registry.main())")
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+        assert HALFWAY.wait(timeout=60)
+        assert any(folder.rglob(".siscm-*")), "the test has to stop it while it writes"
+        process.send_signal(number)
+        assert process.wait(timeout=60) != 0
+    GO_ON.set()
+    assert not folder.parent.exists()
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize("path", registry.ENTRIES)
+def test_the_real_file_is_there_and_right(path: str) -> None:
+    assert registry.locate(path).stat().st_size > 0

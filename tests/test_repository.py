@@ -1,0 +1,283 @@
+"""The repository agrees with itself: versions, environments, commands, and what is not in it."""
+
+import ast
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import jupytext
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+
+import siscm
+
+ROOT = Path(__file__).resolve().parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+EXTRAS: dict[str, list[str]] = PROJECT["project"]["optional-dependencies"]
+CORE: list[str] = PROJECT["project"]["dependencies"]
+LOCKED_SETS = [CORE, EXTRAS["book"], EXTRAS["test"], EXTRAS["lint"]]
+LOCKED_SETS += [PROJECT["dependency-groups"]["build"]]
+
+CONDA_NAMES = {"torch": "pytorch"}
+IMPORT_NAMES = {"scikit-learn": "sklearn", "pyyaml": "yaml"}
+DOCUMENTS = ["README.md", "CONTRIBUTING.md"]
+GENERATED = ("_build/", ".venv")
+
+
+def read(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def bounds(requirements: Iterable[str]) -> dict[str, SpecifierSet]:
+    parsed = [Requirement(requirement) for requirement in requirements]
+    return {requirement.name: requirement.specifier for requirement in parsed}
+
+
+def files_of_the_project() -> list[Path]:
+    """What git tracks or would track."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    paths = [ROOT / name for name in listed.split("\0") if name]
+    return [path for path in paths if path.is_file()]
+
+
+# --- versions and environments
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    stated = PROJECT["project"]["version"]
+    assert siscm.__version__ == stated
+    assert yaml.safe_load(read("CITATION.cff"))["version"] == stated
+    assert f"## {stated}" in read("CHANGELOG.md")
+
+
+def locked() -> list[tuple[Requirement, int]]:
+    """Each entry of the lock, and how many hashes it has."""
+    text = "\n".join(line for line in read("requirements.lock").splitlines() if "#" not in line)
+    entries = re.split(r"\n(?=\S)", text.strip())
+    split = [entry.split("--hash=sha256:") for entry in entries]
+    return [(Requirement(first.strip(" \\\n")), len(hashes)) for first, *hashes in split]
+
+
+@pytest.mark.parametrize(
+    ("name", "bound"), [item for deps in LOCKED_SETS for item in bounds(deps).items()]
+)
+def test_the_lock_holds_each_dependency_within_its_bound(name: str, bound: SpecifierSet) -> None:
+    entries = [entry for entry, _ in locked() if entry.name == name]
+    here = [entry for entry in entries if entry.marker is None or entry.marker.evaluate()]
+    assert len(here) == 1, f"{name}: run `make lock`"
+    for entry in entries:
+        (pin,) = entry.specifier
+        assert pin.operator == "=="
+        assert bound.contains(pin.version), f"{entry} is not {bound}: run `make lock`"
+
+
+def test_every_entry_of_the_lock_has_a_hash_and_no_address() -> None:
+    assert len(locked()) > 50
+    assert [str(entry) for entry, hashes in locked() if not hashes] == []
+    assert "://" not in read("requirements.lock")
+
+
+def test_torch_is_not_in_the_lock() -> None:
+    assert {entry.name for entry, _ in locked()}.isdisjoint(bounds(EXTRAS["features"]))
+
+
+def conda(name: str) -> tuple[dict[str, SpecifierSet], list[str]]:
+    """Bounds that a conda environment file states, by pip's names, and what it installs by path."""
+    listed: list[Any] = yaml.safe_load(read(name))["dependencies"]
+    from_conda = [entry for entry in listed if isinstance(entry, str) and entry != "pip"]
+    (from_pip,) = [entry["pip"] for entry in listed if isinstance(entry, dict)]
+    paths = [entry for entry in from_pip if entry.startswith("-e ")]
+    stated = bounds([*from_conda, *(entry for entry in from_pip if entry not in paths)])
+    pip_names = {conda_name: pip_name for pip_name, conda_name in CONDA_NAMES.items()}
+    return {pip_names.get(name, name): bound for name, bound in stated.items()}, paths
+
+
+def wanted_of_conda(requirements: Iterable[str]) -> dict[str, SpecifierSet]:
+    return bounds(requirements) | {"python": SpecifierSet(PROJECT["project"]["requires-python"])}
+
+
+def test_the_conda_environment_is_the_project_with_all_its_extras() -> None:
+    stated, paths = conda("environment.yml")
+    assert stated == wanted_of_conda(
+        [*CORE, *(entry for extra in EXTRAS.values() for entry in extra)]
+    )
+    assert paths == ["-e ."]
+
+
+def test_the_binder_environment_is_the_core_and_what_the_notebooks_import() -> None:
+    stated, paths = conda(".binder/environment.yml")
+    everything = wanted_of_conda([*CORE, *EXTRAS["book"]])
+    assert stated.items() <= everything.items()
+    assert stated.keys() >= bounds(CORE).keys() | {"ipykernel", "jupytext", "python"}
+    assert paths == ["-e .."]  # pip runs in the folder of the file
+
+    known = {IMPORT_NAMES.get(name, name) for name in stated} | {"siscm", "IPython"}
+    for notebook in sorted((ROOT / "notebooks").glob("*.md")):
+        cells = jupytext.read(notebook, fmt="md:myst").cells
+        code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
+        assert foreign_imports(ast.parse(code)) <= known, notebook.name
+
+
+def foreign_imports(tree: ast.AST) -> set[str]:
+    """Names of what is imported from outside the standard library, anywhere in a piece of code."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {name.name.split(".")[0] for name in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module.split(".")[0])
+    return found - sys.stdlib_module_names
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "siscm").glob("*.py")), ids=lambda path: path.name)
+def test_a_module_imports_only_what_the_project_installs(path: Path) -> None:
+    declared = bounds([*CORE, *EXTRAS["book"], *EXTRAS["features"]])
+    allowed = {IMPORT_NAMES.get(name, name) for name in declared} | {"siscm", "IPython"}
+    assert foreign_imports(ast.parse(path.read_text(encoding="utf-8"))) <= allowed
+
+
+def test_the_package_needs_no_extra() -> None:
+    extras = bounds(requirement for extra in EXTRAS.values() for requirement in extra)
+    names = {IMPORT_NAMES.get(name, name).replace("-", "_") for name in extras} | {"IPython"}
+    command = "import siscm, sys; print(*{name.split('.')[0] for name in sys.modules})"
+    loaded = subprocess.run(
+        [sys.executable, "-c", command], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert names.isdisjoint(loaded)
+    assert "numpy" in loaded
+
+
+# --- commands
+
+
+def make_targets() -> dict[str, str]:
+    """Targets of the Makefile, with the words that `make help` shows for each."""
+    return dict(re.findall(r"^([a-z-]+):[^#\n]*## (.+)$", read("Makefile"), re.MULTILINE))
+
+
+def test_every_target_is_explained_and_phony() -> None:
+    (phony,) = re.findall(r"^\.PHONY: (.+)$", read("Makefile"), re.MULTILINE)
+    assert set(phony.split()) == set(make_targets())
+
+
+def code_in(document: str) -> Iterator[str]:
+    """Everything in a document that is set as code, a line at a time."""
+    text = read(document)
+    for block in re.findall(r"^```.*?\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
+        yield from block.splitlines()
+    yield from re.findall(
+        r"`([^`\n]+)`", re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+    )
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_what_a_document_names_exists(document: str) -> None:
+    named = list(code_in(document))
+    targets = {found for code in named for found in re.findall(r"\bmake ([a-z][a-z-]*)", code)}
+    assert targets <= set(make_targets())
+    assert targets, "no command named"
+
+    modules = {found for code in named for found in re.findall(r"-m siscm\.(\w+)", code)}
+    files = {f"siscm/{module}.py" for module in modules}
+    for code in named:
+        if re.fullmatch(r"[\w.*-]+(/[\w.*-]*)+|[\w-]+\.(md|py|yml|toml|cff|lock|json)", code):
+            files.add(code)
+    files = {name for name in files if not name.startswith(("..", *GENERATED))}
+    assert {name for name in files if not list(ROOT.glob(name.rstrip("/")))} == set()
+
+
+def test_ci_runs_the_commands_of_the_readme() -> None:
+    script = read(".ci/run")
+    steps = re.findall(r"^\s*(make .+)$", script, re.MULTILINE)
+    assert steps == ["make lint", "make test", "make book", "make test-real", "make book-real"]
+    assert "set -euo pipefail" in script
+    assert os.access(ROOT / ".ci" / "run", os.X_OK)
+
+    workflow = yaml.safe_load(read(".github/workflows/ci.yml"))
+    runs = [step["run"] for step in workflow["jobs"]["check"]["steps"] if "run" in step]
+    assert runs == steps[:3]
+    shown = {
+        match.group() for code in code_in("README.md") if (match := re.match(r"make \S+", code))
+    }
+    assert {"make book", "make test"} <= shown
+
+
+def test_each_target_decides_on_its_data_whatever_the_caller_has_set() -> None:
+    def steps(target: str, caller: str) -> list[str]:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+        shown = subprocess.run(
+            ["make", "--dry-run", target],
+            cwd=ROOT,
+            env=kept | {"SISCM_DATA": caller},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.replace("\\\n", " ")
+        return [line for line in shown.splitlines() if "build.py" in line or "pytest" in line]
+
+    for target in ("book", "test", "test-quick", "outputs"):
+        shown = steps(target, "real")
+        assert shown
+        assert all(line.startswith("SISCM_DATA=simulated ") for line in shown), target
+    for target in ("book-real", "test-real"):
+        shown = steps(target, "simulated")
+        assert shown
+        assert all(line.startswith("SISCM_DATA=real ") for line in shown), target
+    nbval = steps("test", "real")[-1]
+    assert "--nbval --nbval-current-env" in nbval
+    assert nbval.rstrip().endswith("notebooks/*.ipynb")
+
+
+# --- contents
+
+
+def test_every_notebook_is_a_chapter_and_every_chapter_exists() -> None:
+    toc = yaml.safe_load(read("_toc.yml"))
+    files = [toc["root"], *(entry["file"] for part in toc["parts"] for entry in part["chapters"])]
+    notebooks = [f"notebooks/{path.stem}" for path in sorted((ROOT / "notebooks").glob("*.md"))]
+    assert [name for name in files if name.startswith("notebooks/")] == notebooks
+    written = [name for name in files if name != "book/provenance"]  # book/build.py writes that
+    assert [name for name in written if not (ROOT / f"{name}.md").exists()] == []
+
+
+def test_tests_on_real_data_fail_and_never_skip_when_a_file_is_missing() -> None:
+    this = Path(__file__).resolve()
+    others = {
+        path.name: path.read_text("utf-8") for path in this.parent.glob("*.py") if path != this
+    }
+    marked = {name: text for name, text in others.items() if "mark.real_data" in text}
+    assert marked, "no test is marked real_data"
+    assert [name for name, text in marked.items() if re.search(r"skip(if)?\(", text)] == []
+
+
+def test_no_file_holds_a_path_of_a_machine_or_the_address_of_an_index() -> None:
+    folders = "|".join(["work", "root", "home", "Users"])
+    forbidden = [
+        rf"(?<![\w.~/-])/({folders})/[\w.]",
+        r"pypi\.(org|python)",
+        r"pythonhosted\.",
+        r"--(extra-)?index-url",
+        r"find-links",
+        r"https?://[^\s\"']+/simple\b",
+    ]
+    this = Path(__file__).resolve()
+    found = [
+        f"{path.relative_to(ROOT)}: {match.group()}"
+        for path in files_of_the_project()
+        if path != this
+        for match in re.finditer("|".join(forbidden), path.read_text("utf-8", errors="replace"))
+    ]
+    assert found == []

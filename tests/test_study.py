@@ -1,0 +1,78 @@
+"""From a panel to the figures that a page quotes."""
+
+import numpy as np
+import pytest
+
+from siscm.panels import load_panel
+from siscm.simulate import simulate_panel
+from siscm.study import figures, known_groups, scores, study, violation_counts
+
+
+@pytest.fixture(scope="module")
+def done():
+    return study(simulate_panel("HS-Brexit", np.random.default_rng(0)))
+
+
+def test_parts_are_the_tasks_own(done):
+    split = done.panel.instances["split"]
+    assert set(split[done.train.instances]) == {"train", "dev"}
+    assert set(split[done.test.instances]) == {"test"}
+    assert done.X_train.index.equals(done.train.instances)
+    assert done.X_test.index.equals(done.test.instances)
+
+
+def test_features_come_from_training_texts_only(done):
+    changed = simulate_panel("HS-Brexit", np.random.default_rng(0))
+    test_rows = changed.instances["split"] == "test"
+    changed.instances.loc[test_rows, "text"] = "entirely other words"
+    again = study(changed)
+    np.testing.assert_array_equal(again.X_train, done.X_train)
+    assert not np.allclose(again.X_test, done.X_test)
+
+
+def test_violations_are_counted_by_pair(done):
+    counts = violation_counts(done.model)
+    graph = done.model.graph_
+    pairs = [(h, j) for h in range(6) for j in range(h)]
+    assert counts["pairs_together"] == sum(graph.together[p] > 0 for p in pairs)
+    assert counts["pairs_in_violation"] == sum(graph.violations[p] > 0 for p in pairs)
+    assert counts["violations"] == sum(graph.violations[p] for p in pairs)
+
+
+def test_planted_groups_beat_marginals_inside_and_equal_them_across(done):
+    planted = scores(done, done.panel.truth.groups, rng=np.random.default_rng(0))
+    model, marginals = planted["Gumbel-Max SI-SCM"], planted["marginals only"]
+    assert model["same group"]["log_loss"] < marginals["same group"]["log_loss"]
+    assert model["different groups"] == marginals["different groups"]
+    assert model["all pairs"]["n_pairs"] == 168 * 6 * 5
+
+
+def test_equal_scores_have_equal_intervals(done):
+    singletons = [[expert] for expert in done.train.experts]
+    compared = scores(done, singletons, rng=np.random.default_rng(0))
+    assert compared["Gumbel-Max SI-SCM"] == compared["marginals only"]
+    assert compared["copy"]["all pairs"] == compared["copy"]["different groups"]
+
+
+def test_figures_are_numbers_only(done):
+    def leaves(content):
+        for value in content.values():
+            yield from leaves(value) if isinstance(value, dict) else [value]
+
+    values = list(leaves(figures(done, rng=np.random.default_rng(0))))
+    assert all(type(value) in (int, float) and value == value for value in values)
+
+
+def test_min_opinions_leaves_out_whoever_said_less():
+    panel = simulate_panel("MD-Agreement", np.random.default_rng(0))
+    few = study(panel, min_opinions=300)
+    said = panel.part("train", "dev")
+    counts = np.bincount(said.expert_codes, minlength=len(said.experts))
+    assert list(few.train.experts) == list(said.experts[counts >= 300])
+    assert list(few.test.experts) == list(few.train.experts)
+
+
+def test_known_groups_are_the_panels():
+    groups = known_groups(load_panel("HS-Brexit"))
+    assert sorted(map(len, groups)) == [3, 3]
+    assert known_groups(load_panel("MD-Agreement")) is None
