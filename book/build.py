@@ -31,8 +31,9 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellControlSignal, DeadKernelError
 from nbformat import NotebookNode
 
+from siscm.registry import setting
+
 ROOT = Path(__file__).resolve().parent.parent
-SETTINGS = ("simulated", "real")
 KERNELS_AT_ONCE = 2
 SECONDS_PER_CELL = 900
 MOST_STORED_BYTES = 1_000_000
@@ -41,14 +42,6 @@ MATHJAX = "sphinx-mathjax-offline/static/mathjax/tex-svg-full.js"
 
 class BuildError(Exception):
     """Something that must stop the build, worded for whoever started it."""
-
-
-def read_setting(environ: Mapping[str, str]) -> str:
-    """Which data the caller asks for: ``simulated`` unless SISCM_DATA says ``real``."""
-    setting = environ.get("SISCM_DATA", "simulated")
-    if setting not in SETTINGS:
-        raise BuildError(f"SISCM_DATA is {setting!r}: set it to one of {', '.join(SETTINGS)}")
-    return setting
 
 
 def suffix(setting: str) -> str:
@@ -126,11 +119,14 @@ def store(notebooks: Mapping[str, NotebookNode], folder: Path) -> None:
 def store_pictures(notebooks: Iterable[NotebookNode], folder: Path) -> None:
     """Write the figure of each cell whose metadata names a ``picture`` as a file of that name.
 
-    README and start page show it; so it comes from the run that the pages come from.
+    README and start page show it, whatever data the pages are built on; so only `outputs`, which
+    always runs on simulated data, writes it.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for cell in (cell for notebook in notebooks for cell in notebook.cells):
-        for output in cell.get("outputs", []) if "picture" in cell.metadata else []:
+        if "picture" not in cell.metadata:
+            continue
+        for output in cell.outputs:
             if "image/png" in output.get("data", {}):
                 picture = folder / f"{cell.metadata['picture']}.png"
                 picture.write_bytes(base64.b64decode(output.data["image/png"]))
@@ -215,9 +211,6 @@ def assemble(root: Path, source: Path) -> None:
         shutil.copy(root / name, source / name)
     ignored = shutil.ignore_patterns("build.py", "__pycache__")
     shutil.copytree(root / "book", source / "book", ignore=ignored)
-    executed = sorted((source / "notebooks").glob("*.ipynb"))
-    notebooks = (nbformat.read(path, as_version=4) for path in executed)
-    store_pictures(notebooks, source / "book" / "figures")
     mathjax = distribution("sphinx-mathjax-offline").locate_file(MATHJAX)
     shutil.copy(Path(str(mathjax)), source / "book" / "_static" / "mathjax.js")
     (source / "book" / "provenance.md").write_text(pages.provenance_page(), encoding="utf-8")
@@ -255,10 +248,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         elif chosen.command == "outputs":
             outputs(root)
         elif chosen.command == "run":
-            print(f"Executed notebooks: {run(root, read_setting(os.environ))}")
+            print(f"Executed notebooks: {run(root, setting())}")
         else:
-            print(f"The book is ready: open {html(root, read_setting(os.environ))}")
-    except BuildError as error:
+            print(f"The book is ready: open {html(root, setting())}")
+    except (BuildError, ValueError) as error:
         print(f"book/build.py {chosen.command} failed\n{error}", file=sys.stderr)
         return 1
     return 0

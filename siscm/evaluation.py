@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.stats import bootstrap
 
-from siscm.baselines import Rule, gumbel_max
+from siscm.baselines import RULES, Rule, gumbel_max
 from siscm.checks import FloatArray
 from siscm.inference import predict
 from siscm.opinions import Opinions
@@ -55,16 +55,16 @@ def all_pairs(
     log_p = opinion_marginals(log_marginals, opinions)
     number = group_of(partition, opinions.experts)
     h, y = opinions.expert_codes, opinions.label_codes
-    columns = ("first", "second", "prediction", "probability")
-    parts: list[tuple[npt.NDArray[np.generic], ...]] = [(np.empty(0, np.int64),) * 4]
-    for a, b in iter_pairs(opinions):
+    nobody = np.empty(0, dtype=np.int64)
+    parts = []
+    for a, b in list(iter_pairs(opinions)) or [(nobody, nobody)]:
         for first, second in ((a, b), (b, a)):
-            same = number[h[first]] == number[h[second]]
-            law = rule(log_p[first], log_p[second], y[first], same)
-            parts.append((first, second, predict(law), law[np.arange(len(law)), y[second]]))
-    table = dict(zip(columns, map(np.concatenate, zip(*parts, strict=True)), strict=True))
-    order = np.lexsort((table["second"], table["first"]))
-    first, second, prediction, probability = (column[order] for column in table.values())
+            law = rule(log_p[first], log_p[second], y[first], number[h[first]] == number[h[second]])
+            given_to_truth = law[np.arange(len(law)), y[second]]
+            part = {"first": first, "second": second, "prediction": predict(law)}
+            parts.append(pd.DataFrame({**part, "probability": given_to_truth}))
+    table = pd.concat(parts).sort_values(["first", "second"], ignore_index=True)
+    first, second = table["first"].to_numpy(), table["second"].to_numpy()
     return pd.DataFrame(
         {
             "instance": opinions.instances.take(opinions.instance_codes[first]),
@@ -72,11 +72,44 @@ def all_pairs(
             "target": opinions.experts.take(h[second]),
             "observed_label": opinions.classes.take(y[first]),
             "truth": opinions.classes.take(y[second]),
-            "prediction": opinions.classes.take(prediction),
-            "probability": probability.astype(np.float64),
+            "prediction": opinions.classes.take(table["prediction"].to_numpy()),
+            "probability": table["probability"],
             "same_group": number[h[first]] == number[h[second]],
         }
     )
+
+
+def compare(
+    log_marginals: npt.ArrayLike,
+    opinions: Opinions,
+    partition: Sequence[Sequence[Hashable]],
+    *,
+    rng: np.random.Generator,
+) -> pd.DataFrame:
+    """Every rule of :data:`siscm.baselines.RULES` on all ordered pairs.
+
+    Parameters
+    ----------
+    log_marginals, opinions, partition
+        As for :func:`all_pairs`.
+    rng
+        Draws the bootstrap samples, the same ones for every rule.
+
+    Returns
+    -------
+    DataFrame
+        A row a ``rule`` and ``scenario``, columns as in :func:`summary`.
+    """
+    seed = int(rng.integers(2**63))
+    tables = {
+        name: summary(
+            all_pairs(log_marginals, opinions, partition, rule),
+            opinions.n_classes,
+            rng=np.random.default_rng(seed),
+        )
+        for name, rule in RULES.items()
+    }
+    return pd.concat(tables, names=["rule", "scenario"])
 
 
 def summary(

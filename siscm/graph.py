@@ -20,7 +20,7 @@ Loss = Literal["zero_one", "log"]
 
 @dataclass(frozen=True, eq=False)
 class SimilarityGraph:
-    r"""Which experts can be similar, and what sharing their noise would gain: :math:`\mathcal G`.
+    r"""Which experts can be similar, and what sharing their noise would change: :math:`\mathcal G`.
 
     Everything in it is a sum over instances, so graphs of the same experts on other instances
     can be added: ``graph + other``.
@@ -87,9 +87,9 @@ class SimilarityGraph:
             violations += np.bincount(cell[violating], minlength=n_experts**2)
             for observed, target in ((a, b), (b, a)):
                 law = counterfactual_probabilities(log_p[observed], log_p[target], y[observed])
-                gain = _loss(law, y[target], loss) - marginal_loss[target]
+                here = _loss(law, y[target], loss) - marginal_loss[target]
                 cell = h[observed] * n_experts + h[target]
-                change += np.bincount(cell, weights=gain, minlength=n_experts**2)
+                change += np.bincount(cell, weights=here, minlength=n_experts**2)
         square = (n_experts, n_experts)
         together, violations = together.reshape(square), violations.reshape(square)
         return cls(

@@ -2,7 +2,7 @@ r"""Two experts, one Gumbel noise: the exact law, and how to draw the noise.
 
 Expert :math:`h` with marginal :math:`p` says :math:`\arg\max_j \log p_j + U_j`, expert
 :math:`h'` with marginal :math:`q` says :math:`\arg\max_j \log q_j + U_j`, with the same
-:math:`U_j \sim \mathrm{Gumbel}(0, 1)` (Definition 5 of the paper). With
+:math:`U_j \sim \mathrm{Gumbel}(0, 1)` (the paper's Gumbel-Max SI-SCM, Section 6). With
 :math:`\theta_j = p_j / q_j`, :math:`S(\theta) = \sum_j \max(p_j, \theta q_j)` and
 :math:`G(\theta) = \int_0^\theta \mathrm dt / S(t)^2`, the counterfactual distribution is
 
@@ -49,7 +49,7 @@ def counterfactual_probabilities(
     Returns
     -------
     array (..., k)
-        Rows sum to 1. Zero exactly where counterfactual stability (Definition 2) demands it.
+        Rows sum to 1. Zero exactly where counterfactual stability (Section 5) demands it.
 
     Raises
     ------
@@ -177,19 +177,14 @@ def joint_probabilities(log_p: npt.ArrayLike, log_q: npt.ArrayLike) -> FloatArra
     p_rows = check_log_distribution(log_p, "first")
     q_rows = check_log_distribution(log_q, "second")
     leading, k = check_leading_axes(p_rows, q_rows), p_rows.shape[-1]
-    p_rows = np.broadcast_to(p_rows, (*leading, k)).reshape(-1, k)
-    q_rows = np.broadcast_to(q_rows, (*leading, k)).reshape(-1, k)
-    order, q, segments, stay = _knots(p_rows, q_rows)
-    below = np.tril(np.ones((k, k - 1)), -1) * segments[:, None, :]
-    law = np.zeros((*q.shape, k))
-    law[..., :-1] = np.cumsum(below[..., ::-1], axis=-1)[..., ::-1]
-    law *= q[:, None, :]
-    law[:, np.arange(k), np.arange(k)] = stay
-    joint = np.empty_like(law)
-    joint[np.arange(len(order))[:, None, None], order[:, :, None], order[:, None, :]] = law
+    shape = (*leading, k, k)
+    p_each = np.broadcast_to(p_rows[..., None, :], shape).reshape(-1, k)
+    q_each = np.broadcast_to(q_rows[..., None, :], shape).reshape(-1, k)
+    label = np.broadcast_to(np.arange(k), shape[:-1]).reshape(-1)
+    law = _counterfactual_rows(p_each, q_each, label).reshape(shape)
     p = np.exp(p_rows)
-    joint *= (p / p.sum(-1, keepdims=True))[:, :, None]
-    return joint.reshape(*leading, k, k)
+    law *= (p / p.sum(-1, keepdims=True))[..., None]
+    return law
 
 
 def sample_noise(
@@ -254,7 +249,8 @@ def monte_carlo_probabilities(
 ) -> FloatArray:
     """Estimate the counterfactual distribution as the paper does (Eq. 5), with T samples.
 
-    Kept as the paper's estimator and as a check; see :func:`counterfactual_probabilities` for
+    Targets that broadcast against one observed expert share her draws. Kept as the paper's
+    estimator and as a check; see :func:`counterfactual_probabilities` for
     the parameters and the exact value.
 
     Parameters
@@ -282,7 +278,7 @@ def monte_carlo_probabilities(
     step = max(1, _BLOCK_VALUES // max(1, counts.size))
     for start in range(0, n_samples, step):
         draws = min(step, n_samples - start)
-        noise = sample_posterior_noise(log_p, np.broadcast_to(code, leading), draws, rng)
+        noise = sample_posterior_noise(log_p, code, draws, rng)
         said = np.argmax(log_q + noise, axis=-1)
         counts += (said[..., None] == np.arange(counts.shape[-1])).sum(axis=0)
     return counts / n_samples

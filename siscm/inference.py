@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from siscm.checks import BoolArray, FloatArray, IntArray, check_labels, check_log_distribution
+from siscm.checks import FloatArray, IntArray, check_labels, check_log_distribution
 from siscm.gumbel import counterfactual_probabilities, monte_carlo_probabilities
 from siscm.opinions import NOT_ASKED
 from siscm.partition import group_of
@@ -27,7 +28,7 @@ def counterfactual_proba(
     n_samples: int = 1000,
     rng: np.random.Generator | None = None,
 ) -> FloatArray:
-    r"""What every expert would have said, given what some said (Section 5 of the paper).
+    r"""What every expert would have said, given what some said (Section 6 of the paper).
 
     An expert who shares a group with an observed one follows the counterfactual distribution under
     their common noise; every other expert keeps her marginal, for noises of different groups are
@@ -59,10 +60,7 @@ def counterfactual_proba(
         probability zero or is no label, if a marginal is no distribution, or if the shapes,
         groups or method are unknown.
     """
-    if method not in ("exact", "monte_carlo"):
-        raise ValueError(f"method is {method!r}; it must be 'exact' or 'monte_carlo'.")
-    if method == "monte_carlo" and (rng is None or n_samples < 1):
-        raise ValueError("method='monte_carlo' needs a generator rng and n_samples of at least 1.")
+    law = _law(method, n_samples, rng)
     log_p = check_log_distribution(log_marginals, "observed or target")
     codes = np.asarray(labels)
     if log_p.ndim != 3 or codes.shape != log_p.shape[:2]:
@@ -70,34 +68,50 @@ def counterfactual_proba(
             f"log_marginals must be (instances, experts, classes) and labels (instances, experts); "
             f"got {log_p.shape} and {codes.shape}."
         )
-    names = [
-        list(range(size) if given is None else given)
-        for given, size in zip((instances, experts), codes.shape, strict=True)
-    ]
-    if [len(part) for part in names] != list(codes.shape):
-        raise ValueError(
-            f"{len(names[0])} instances and {len(names[1])} experts are named; labels has shape "
-            f"{codes.shape}."
-        )
-    observed = codes != NOT_ASKED
-    said = check_labels(codes[observed], log_p.shape[2])
-    _check_observed(log_p, codes, observed, group_of(groups, range(log_p.shape[1])), *names)
+    number = group_of(groups, range(log_p.shape[1]))
+    check_labels(codes[codes != NOT_ASKED], log_p.shape[2])
+    _check_observed(log_p, codes, number, *_names(instances, experts, codes.shape))
     out = np.exp(log_p)
     out /= out.sum(axis=-1, keepdims=True)
     for group in groups:
         members = np.asarray(group, dtype=np.int64)
-        row, place = np.nonzero(observed[:, members])
-        if len(members) == 1 or len(row) == 0:
-            continue
-        speaker = members[place]
-        pair = log_p[row, speaker][:, None], log_p[row[:, None], members], codes[row, speaker]
-        out[row[:, None], members] = (
-            counterfactual_probabilities(*pair[:2], pair[2][:, None])
-            if method == "exact" or rng is None
-            else monte_carlo_probabilities(*pair[:2], pair[2][:, None], n_samples, rng)
-        )
-    out[observed] = np.arange(log_p.shape[2]) == said[:, None]
+        row, place = np.nonzero(codes[:, members] != NOT_ASKED)
+        if len(members) > 1 and len(row):
+            h = members[place]
+            targets = row[:, None], members
+            out[targets] = law(log_p[row, h][:, None], log_p[targets], codes[row, h][:, None])
+    row, h = np.nonzero(codes != NOT_ASKED)
+    out[row, h] = np.arange(log_p.shape[2]) == codes[row, h][:, None]
     return out
+
+
+def _law(
+    method: Method, n_samples: int, rng: np.random.Generator | None
+) -> Callable[[FloatArray, FloatArray, IntArray], FloatArray]:
+    """The counterfactual distribution of a pair, as a function of two marginals and a label."""
+    if method == "exact":
+        return counterfactual_probabilities
+    if method != "monte_carlo":
+        raise ValueError(f"method is {method!r}; it must be 'exact' or 'monte_carlo'.")
+    if rng is None or n_samples < 1:
+        raise ValueError("method='monte_carlo' needs a generator rng and n_samples of at least 1.")
+    return partial(monte_carlo_probabilities, n_samples=n_samples, rng=rng)
+
+
+def _names(
+    instances: Sequence[Hashable] | None, experts: Sequence[Hashable] | None, shape: tuple[int, ...]
+) -> list[list[Hashable]]:
+    """The names for error messages; positions where none are given."""
+    names: list[list[Hashable]] = [
+        list(range(size) if given is None else given)
+        for given, size in zip((instances, experts), shape, strict=True)
+    ]
+    if [len(part) for part in names] != list(shape):
+        raise ValueError(
+            f"{len(names[0])} instances and {len(names[1])} experts are named; labels has shape "
+            f"{shape}."
+        )
+    return names
 
 
 def predict(probabilities: FloatArray) -> IntArray:
@@ -108,13 +122,12 @@ def predict(probabilities: FloatArray) -> IntArray:
 def _check_observed(
     log_p: FloatArray,
     codes: npt.NDArray[Any],
-    observed: BoolArray,
     number: IntArray,
     instances: list[Hashable],
     experts: list[Hashable],
 ) -> None:
     """Refuse what cannot be conditioned on; the errors name instance and experts."""
-    row, expert = np.nonzero(observed)
+    row, expert = np.nonzero(codes != NOT_ASKED)
     impossible = np.isneginf(log_p[row, expert, codes[row, expert]])
     if impossible.any():
         first = int(np.argmax(impossible))

@@ -1,4 +1,4 @@
-"""The Gumbel-Max SI-SCM (Definition 5) as a scikit-learn estimator."""
+"""The Gumbel-Max SI-SCM (Section 6) as a scikit-learn estimator."""
 
 from __future__ import annotations
 
@@ -30,12 +30,13 @@ class GumbelMaxSISCM(BaseEstimator):  # type: ignore[misc] # scikit-learn has no
 
     Each expert's habits are a classifier; experts of one group share one Gumbel noise an
     instance. ``fit`` learns the classifiers, finds the pairs whose opinions violate conditional
-    stability, and partitions the rest with Algorithm 1 (Sections 5 and 6 of the paper).
+    stability, and partitions the rest with Algorithm 1 (Section 6 and Appendix B of the paper).
 
     Parameters
     ----------
     expert_model
-        Any scikit-learn classifier; each expert gets a clone. The paper uses ``GaussianNB``.
+        Any scikit-learn classifier with ``predict_proba``; each expert gets a clone. The paper uses
+        ``GaussianNB``.
     partition
         Groups of expert ids to use instead of learning them: one group of all experts is one noise
         for all, one group each is marginals only.

@@ -202,11 +202,22 @@ def recorded_sizes() -> Html:
     return table(frame, "The same on the real files.", "recorded", origins)
 
 
+def recorded_meetings(name: str) -> Html:
+    """Pairs of a real panel by how often they met, from ``expected/panels.json``."""
+    entry = expected("panels")[name]
+    frame = pd.DataFrame.from_dict(entry["figures"]["violations_by_meetings"], orient="index")
+    frame = frame.astype({"pairs": int}).round(3).rename_axis("instances together")
+    return table(frame, f"{name}: pairs by how often they met.", "recorded", _origin(entry))
+
+
 SIZES = {
     "experts": "experts",
     "training_opinions": "training opinions",
+    "opinions_merged": "opinions given twice, counted once",
     "pairs_together": "pairs of experts seen together",
     "pairs_in_violation": "of these, pairs that ever violate",
+    "median_meetings_of_violating_pairs": "median meetings of a pair that violates",
+    "median_meetings_of_other_pairs": "median meetings of a pair that does not",
     "groups": "groups found",
     "singleton_groups": "of these, one expert alone",
     "largest_group": "experts in the largest group",
@@ -216,14 +227,20 @@ SIZES = {
 
 def sizes(figures: dict[str, Any]) -> pd.Series[Any]:
     """Sizes, violations and groups of a study, in words."""
-    return pd.Series({words: f"{figures[key]:,}" for key, words in SIZES.items()})
+    return pd.Series({words: f"{figures[key]:,}" for key, words in SIZES.items() if key in figures})
 
 
 def provenance_page() -> str:
     """A page of the book, as Markdown: the data files, and the figures recorded on them."""
-    files = "\n".join(
-        f"| `{path}` | {entry.source} | {entry.licence} | `{entry.sha256}` |"
-        for path, entry in ENTRIES.items()
+    sources = dict.fromkeys((entry.source, entry.licence) for entry in ENTRIES.values())
+    files = "\n\n".join(
+        f"**{source}.** Licence: {licence}.\n\n"
+        + "\n".join(
+            f"- `{path}` from <{entry.url}>, SHA-256 `{entry.sha256}`"
+            for path, entry in ENTRIES.items()
+            if (entry.source, entry.licence) == (source, licence)
+        )
+        for source, licence in sources
     )
     recorded = "\n".join(
         f"| {name} | {entry['date']} | " + ", ".join(f"`{path}`" for path in entry["files"]) + " |"
@@ -238,8 +255,9 @@ Generated when the book is built, from `siscm/registry.py` and `expected/panels.
 No data file is part of this project. `make data` downloads them; a file already in the folder
 `SISCM_DATA_DIR` is used as it is if its SHA-256 is the one below, and refused if not.
 
-| file | from | licence | SHA-256 |
-|---|---|---|---|
+The addresses were put together from repository, folder and commit and could not be opened where
+this was written; the hashes were computed from the files.
+
 {files}
 
 ## Figures recorded on real files

@@ -6,7 +6,7 @@ ever prints one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
@@ -92,13 +92,6 @@ class Truth:
         h = self._rows(self.slopes, opinions.experts)[opinions.expert_codes]
         return self._log_marginals(i, h)
 
-    def all_log_marginals(
-        self, instances: Sequence[str], experts: Sequence[str]
-    ) -> npt.NDArray[np.float64]:
-        """True log-marginals of every expert on every instance named, asked or not: (n, H, 2)."""
-        i = self._rows(self.features, instances)[:, None]
-        return self._log_marginals(i, self._rows(self.slopes, experts))
-
     @staticmethod
     def _rows(table: pd.DataFrame, names: Sequence[str] | pd.Index[Any]) -> npt.NDArray[np.intp]:
         rows = table.index.get_indexer(pd.Index(names))
@@ -169,12 +162,12 @@ class Panel:
         wanted = self.instances["split"].isin(splits)
         return self.opinions.select(instances=self.instances.index[wanted])
 
-    def opinions_per_split(self) -> pd.DataFrame:
-        """How many opinions each expert gave in each split: (H, 3), columns as in SPLITS."""
-        split = self.instances["split"].to_numpy()[self.opinions.instance_codes]
-        expert = self.opinions.experts.take(self.opinions.expert_codes)
-        table = pd.crosstab(expert, split)
-        return table.reindex(index=self.experts.index, columns=pd.Index(SPLITS), fill_value=0)
+    @property
+    def known_groups(self) -> list[list[Hashable]]:
+        """The groups that the panel tells of its experts; none if it tells none."""
+        if "group" not in self.experts:
+            return []
+        return [list(members.index) for _, members in self.experts.groupby("group")]
 
     def __repr__(self) -> str:
         return (

@@ -1,4 +1,4 @@
-"""Partitioning the experts into groups of mutually similar ones (Section 6, Algorithm 1)."""
+"""Partitioning the experts into groups of mutually similar ones (Section 6, Appendix B)."""
 
 from __future__ import annotations
 
@@ -83,26 +83,29 @@ def greedy(graph: SimilarityGraph, n_restarts: int = 10, *, rng: np.random.Gener
     """
     if n_restarts < 1:
         raise ValueError(f"n_restarts is {n_restarts}; at least one run is needed.")
-    edges, weights = graph.edges, graph.weights
+    weights = graph.weights
     best: Groups = []
     best_value = np.inf
     for _ in range(n_restarts):
-        groups = _run(edges, weights, rng)
+        closed = (step.group for step in trace(graph, rng) if step.chosen is None)
+        groups = sorted(sorted(group) for group in closed)
         value = sum(_cost(weights, group) for group in groups)
         if not best or value < best_value - ROUNDING:
             best, best_value = groups, value
     return best
 
 
-def _run(edges: BoolArray, weights: FloatArray, rng: np.random.Generator) -> Groups:
-    """Algorithm 1, once: grow a clique, take it out of the graph, until nobody is left."""
+def trace(graph: SimilarityGraph, rng: np.random.Generator) -> Iterator[Step]:
+    """One run of Algorithm 1, round by round: grow a clique, take it out, until nobody is left.
+
+    A step that chooses nobody closes its group.
+    """
+    edges, weights = graph.edges, graph.weights
     left = np.arange(len(edges))
-    groups: Groups = []
     while len(left):
-        last = list(grow(int(rng.choice(left)), left, edges, weights))[-1]
-        groups.append(sorted(last.group))
-        left = np.setdiff1d(left, last.group, assume_unique=True)
-    return sorted(groups)
+        for step in grow(int(rng.choice(left)), left, edges, weights):
+            yield step
+        left = np.setdiff1d(left, step.group, assume_unique=True)
 
 
 def objective(graph: SimilarityGraph, groups: Sequence[Sequence[int]]) -> float:

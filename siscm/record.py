@@ -10,7 +10,7 @@ import numpy as np
 
 from siscm.pages import ROOT
 from siscm.panels import PanelName, load_lewidi
-from siscm.study import figures, known_groups, scores, study
+from siscm.study import figures, scores, study
 
 MIN_OPINIONS: dict[PanelName, int] = {"HS-Brexit": 1, "MD-Agreement": 60}
 """Experts with fewer training opinions than this are left out of a panel's study."""
@@ -20,8 +20,8 @@ def panel_figures(name: PanelName) -> dict[str, Any]:
     """The figures of one real panel, with the hashes of the files they come from."""
     panel = load_lewidi(name)
     done = study(panel, MIN_OPINIONS[name])
-    groups = known_groups(panel)
-    known = {} if groups is None else scores(done, groups, rng=np.random.default_rng(0))
+    groups = panel.known_groups
+    known = scores(done, groups, rng=np.random.default_rng(0)) if groups else {}
     return {
         "files": dict(panel.files),
         "min_opinions": MIN_OPINIONS[name],

@@ -57,7 +57,7 @@ def simulate_opinions(
     r"""Draw what experts say under the Gumbel-Max SI-SCM :math:`\mathcal M(\Psi)`.
 
     On each instance each group draws one Gumbel noise vector, and every expert in it says
-    :math:`\arg\max_c \log P(Y_h = c \mid X) + U_c` (Definition 5). One group of all experts gives
+    :math:`\arg\max_c \log P(Y_h = c \mid X) + U_c` (Section 6). One group of all experts gives
     one noise for all, groups of one give independent experts.
 
     Parameters

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 
 from siscm import evaluation
 from siscm.baselines import RULES
-from siscm.checks import FloatArray
+from siscm.checks import FloatArray, IntArray
 from siscm.model import GumbelMaxSISCM
 from siscm.opinions import Opinions
 from siscm.panels import Panel
@@ -58,32 +58,6 @@ class Study:
         """Log-marginals on the test part: (n, H, k)."""
         return self.model.log_marginals(self.X_test)
 
-    def compare(
-        self,
-        partition: Sequence[Sequence[Hashable]],
-        *,
-        rng: np.random.Generator,
-    ) -> pd.DataFrame:
-        """Every rule of :data:`siscm.baselines.RULES` on all ordered pairs of the test part.
-
-        Returns
-        -------
-        DataFrame
-            A row a rule and scenario, columns as in :func:`siscm.evaluation.summary`.
-        """
-        log_p = self.test_log_marginals
-        # One seed for all rules: their intervals come from the same resampled instances.
-        seed = int(rng.integers(2**63))
-        tables = {
-            name: evaluation.summary(
-                evaluation.all_pairs(log_p, self.test, partition, rule),
-                self.test.n_classes,
-                rng=np.random.default_rng(seed),
-            )
-            for name, rule in RULES.items()
-        }
-        return pd.concat(tables, names=["rule", "scenario"])
-
 
 def study(panel: Panel, min_opinions: int = 1, n_components: int = N_COMPONENTS) -> Study:
     """Fit the paper's model to a panel's train and dev parts.
@@ -112,16 +86,43 @@ def study(panel: Panel, min_opinions: int = 1, n_components: int = N_COMPONENTS)
     return Study(panel, X_train, X_test, train, test, model)
 
 
-def violation_counts(model: GumbelMaxSISCM) -> dict[str, int]:
-    """How many pairs of experts were seen together, and how many of these ever violate."""
-    upper = np.triu_indices(len(model.experts_), 1)
-    together = model.graph_.together[upper]
-    violations = model.graph_.violations[upper]
-    return {
-        "pairs_together": int((together > 0).sum()),
-        "pairs_in_violation": int((violations > 0).sum()),
+def violation_counts(model: GumbelMaxSISCM) -> dict[str, int | float]:
+    """How many pairs of experts met, how many of these ever violate, and how often each met."""
+    met, violations = _pairs_that_met(model)
+    torn = violations > 0
+    counts: dict[str, int | float] = {
+        "pairs_together": len(met),
+        "pairs_in_violation": int(torn.sum()),
         "violations": int(violations.sum()),
     }
+    for name, kept in (("violating", torn), ("other", ~torn)):
+        if kept.any():
+            counts[f"median_meetings_of_{name}_pairs"] = float(np.median(met[kept]))
+    return counts
+
+
+def violations_by_meetings(model: GumbelMaxSISCM) -> pd.DataFrame:
+    """Pairs of experts by the number of instances that both judged.
+
+    Returns
+    -------
+    DataFrame
+        A row a range of ``instances together``: how many ``pairs``, and the share ``in violation``.
+    """
+    met, violations = _pairs_that_met(model)
+    ranges = pd.cut(
+        met, [0, 1, 2, 5, 10, 20, np.inf], labels=["1", "2", "3-5", "6-10", "11-20", "more"]
+    )
+    table = pd.DataFrame({"together": ranges, "pairs": 1, "in violation": violations > 0})
+    grouped = table.groupby("together", observed=True)
+    return grouped.agg({"pairs": "sum", "in violation": "mean"}).rename_axis("instances together")
+
+
+def _pairs_that_met(model: GumbelMaxSISCM) -> tuple[IntArray, IntArray]:
+    """Of each pair seen together: on how many instances, and on how many of these it violates."""
+    upper = np.triu_indices(len(model.experts_), 1)
+    met, violations = model.graph_.together[upper], model.graph_.violations[upper]
+    return met[met > 0], violations[met > 0]
 
 
 def figures(done: Study, *, rng: np.random.Generator) -> dict[str, Any]:
@@ -139,10 +140,12 @@ def figures(done: Study, *, rng: np.random.Generator) -> dict[str, Any]:
         "training_opinions": len(done.train),
         "test_instances": len(done.test.instances),
         "test_opinions": len(done.test),
+        "opinions_merged": done.panel.n_merged,
         **violation_counts(done.model),
         "groups": len(sizes),
         "singleton_groups": sizes.count(1),
         "largest_group": sizes[0],
+        "violations_by_meetings": violations_by_meetings(done.model).round(6).to_dict("index"),
         "scores": scores(done, done.model.partition_, rng=rng),
     }
 
@@ -151,7 +154,7 @@ def scores(
     done: Study, partition: Sequence[Sequence[Hashable]], *, rng: np.random.Generator
 ) -> dict[str, Any]:
     """Every rule's scores by scenario, ready for JSON: rounded to six digits, no NaN."""
-    compared = done.compare(partition, rng=rng)
+    compared = evaluation.compare(done.test_log_marginals, done.test, partition, rng=rng)
     return {
         rule: {
             scenario: {
@@ -162,10 +165,3 @@ def scores(
         }
         for rule in RULES
     }
-
-
-def known_groups(panel: Panel) -> list[list[Hashable]] | None:
-    """The groups that the panel tells of its experts; None if it tells none."""
-    if "group" not in panel.experts:
-        return None
-    return [list(members.index) for _, members in panel.experts.groupby("group")]

@@ -21,10 +21,10 @@ def violates(
     r"""Whether two opinions on one instance rule out that their experts are similar.
 
     One expert (marginal p) said c, the other (marginal q) said c'. Conditional stability
-    (Definition 3) says that this cannot happen when :math:`q_c / p_c \ge q_{c'} / p_{c'}`. Tested
-    as :math:`\log q_c + \log p_{c'} \ge \log q_{c'} + \log p_c`, which needs no division, stays
-    right at probabilities too small for a product, and is symmetric in the pair. Equal opinions
-    never violate.
+    (Section 5, Eq. 4) says that this cannot happen when :math:`q_c / p_c \ge q_{c'} / p_{c'}`.
+    Tested as :math:`\log q_c + \log p_{c'} \ge \log q_{c'} + \log p_c`, which needs no division,
+    stays right at probabilities too small for a product, and is symmetric in the pair. Equal
+    opinions never violate.
 
     Parameters
     ----------

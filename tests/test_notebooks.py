@@ -18,10 +18,6 @@ def _has(cell, mime):
     return any(mime in output.get("data", {}) for output in cell.outputs)
 
 
-def test_there_are_three_chapters():
-    assert [path.stem[:2] for path in NOTEBOOKS] == ["01", "02", "03"]
-
-
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 class TestPage:
     def test_first_output_is_the_banner(self, path):

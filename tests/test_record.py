@@ -53,7 +53,10 @@ def test_what_chapter_3_says_of_the_real_panels():
     brexit, agreement = (expected("panels")[name]["figures"] for name in MIN_OPINIONS)
     assert brexit["pairs_in_violation"] == brexit["pairs_together"] == 15
     assert brexit["singleton_groups"] == brexit["experts"] == 6
-    assert agreement["pairs_in_violation"] > 0
+    medians = [agreement[f"median_meetings_of_{kind}_pairs"] for kind in ("violating", "other")]
+    assert medians[0] > 2 * medians[1]
+    shares = [row["in violation"] for row in agreement["violations_by_meetings"].values()]
+    assert shares == sorted(shares)
     loss = {
         rule: _score("MD-Agreement", rule, "same group", "log_loss")
         for rule in ("Gumbel-Max SI-SCM", "marginals only")

@@ -1,11 +1,15 @@
 """From a panel to the figures that a page quotes."""
 
+import json
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
-from siscm.panels import load_panel
 from siscm.simulate import simulate_panel
-from siscm.study import figures, known_groups, scores, study, violation_counts
+from siscm.study import figures, scores, study, violation_counts, violations_by_meetings
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +76,48 @@ def test_min_opinions_leaves_out_whoever_said_less():
     assert list(few.test.experts) == list(few.train.experts)
 
 
-def test_known_groups_are_the_panels():
-    groups = known_groups(load_panel("HS-Brexit"))
-    assert sorted(map(len, groups)) == [3, 3]
-    assert known_groups(load_panel("MD-Agreement")) is None
+def test_violations_by_meetings_are_counted_pair_by_pair():
+    model = study(simulate_panel("MD-Agreement", np.random.default_rng(0)), min_opinions=200).model
+    graph, n = model.graph_, len(model.experts_)
+    rows = [
+        (graph.together[h, j], graph.violations[h, j] > 0)
+        for h in range(n)
+        for j in range(h)
+        if graph.together[h, j]
+    ]
+    table = violations_by_meetings(model)
+    assert table["pairs"].sum() == len(rows) == violation_counts(model)["pairs_together"]
+    between = [torn for met, torn in rows if 3 <= met <= 5]
+    assert table.loc["3-5", "pairs"] == len(between)
+    assert table.loc["3-5", "in violation"] == pytest.approx(np.mean(between))
+    median = np.median([met for met, torn in rows if torn])
+    assert violation_counts(model)["median_meetings_of_violating_pairs"] == median
+
+
+def test_same_figures_for_any_threads_and_hash_seed():
+    script = (
+        "import json, numpy as np; from siscm.study import *; "
+        "from siscm.simulate import simulate_panel; "
+        "done = study(simulate_panel('HS-Brexit', np.random.default_rng(3))); "
+        "print(json.dumps([done.test_log_marginals.ravel()[::97].tolist(), "
+        "figures(done, rng=np.random.default_rng(0))]))"
+    )
+    settings = [("1", "0"), ("2", "1")]
+    marginals, rest = zip(
+        *(
+            json.loads(
+                subprocess.run(
+                    [sys.executable, "-c", script],
+                    env=os.environ
+                    | {"OMP_NUM_THREADS": n, "OPENBLAS_NUM_THREADS": n, "PYTHONHASHSEED": seed},
+                    check=True,
+                    capture_output=True,
+                    text=True,
+                ).stdout
+            )
+            for n, seed in settings
+        ),
+        strict=True,
+    )
+    np.testing.assert_allclose(marginals[0], marginals[1], rtol=0, atol=1e-10)
+    assert rest[0] == rest[1]

@@ -1,9 +1,9 @@
 """Sphinx extension of this book: a bar that names the data, and no request to any outside host."""
 
-import os
-
 from sphinx.application import Sphinx
 from sphinx.config import Config
+
+from siscm.registry import setting
 
 ANNOUNCEMENTS = {
     "simulated": "This build shows SIMULATED data: made-up opinions, shaped like the real panels.",
@@ -13,8 +13,8 @@ ANNOUNCEMENTS = {
 
 def announce_the_data(app: Sphinx, config: Config) -> None:
     """Put a bar on top of every page that says which data this build shows."""
-    setting = os.environ.get("SISCM_DATA", "simulated")
-    bar = f'<span class="siscm-data siscm-data-{setting}">{ANNOUNCEMENTS[setting]}</span>'
+    data = setting()
+    bar = f'<span class="siscm-data siscm-data-{data}">{ANNOUNCEMENTS[data]}</span>'
     config.html_theme_options["announcement"] = bar
 
 
