@@ -12,6 +12,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
+# What a caller has set for other work must not reach the notebooks or the tests.
+unexport PYTHONPATH PYTHONSTARTUP PYTEST_ADDOPTS JUPYTER_PATH MATPLOTLIBRC MPLBACKEND
+export IPYTHONDIR := $(CURDIR)/_build/ipython
+export MPLCONFIGDIR := $(CURDIR)/_build/matplotlib
+
+# Made before any notebook runs, or Matplotlib may say on a page that it looks for fonts.
+FONTS := _build/matplotlib/.ready
+
 # A caller's SISCM_DATA never decides what a target runs on: the target does.
 SIMULATED := SISCM_DATA=simulated
 REAL := SISCM_DATA=real
@@ -21,13 +29,14 @@ REAL := SISCM_DATA=real
 help:  ## list the commands
 	@sed -n 's/^\([a-z-]*\):[^#]*## */\1	/p' $(MAKEFILE_LIST) | expand -t 12
 
-book: $(INSTALLED)  ## run every notebook on simulated data and build the book: _build/html
+book: $(INSTALLED) $(FONTS)  ## run every notebook on simulated data and build the book: _build/html
 	$(SIMULATED) $(BIN)/python book/build.py html
 
-book-real: $(INSTALLED)  ## the same on the real files: _build/html-real
+book-real: $(INSTALLED) $(FONTS)  ## the same on the real files: _build/html-real
+	@$(BIN)/python -m siscm.registry check
 	$(REAL) $(BIN)/python book/build.py html
 
-test: $(INSTALLED)  ## all tests: package, doctests, repository, stored notebooks
+test: $(INSTALLED) $(FONTS)  ## all tests: package, doctests, repository, stored notebooks
 	$(SIMULATED) $(BIN)/python -m pytest
 	$(SIMULATED) $(BIN)/python -m pytest --nbval --nbval-current-env \
 		--nbval-sanitize-with notebooks/sanitize.cfg notebooks/*.ipynb
@@ -37,6 +46,7 @@ test-quick: $(INSTALLED)  ## tests of the package only, no notebooks, stop at th
 		--ignore tests/test_book_build.py --ignore tests/test_repository.py
 
 test-real: $(INSTALLED)  ## the tests that read the real files (SISCM_DATA_DIR says where they are)
+	@$(BIN)/python -m siscm.registry check
 	$(REAL) $(BIN)/python -m pytest -m real_data tests
 
 lint: $(INSTALLED)  ## style, types, workflows, citation file
@@ -47,10 +57,11 @@ lint: $(INSTALLED)  ## style, types, workflows, citation file
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
 
-outputs: $(INSTALLED)  ## run the notebooks and store what they print in notebooks/*.ipynb
+outputs: $(INSTALLED) $(FONTS)  ## run the notebooks and store what they print in notebooks/*.ipynb
 	$(SIMULATED) $(BIN)/python book/build.py outputs
 
 record: $(INSTALLED)  ## recompute the figures of the real files: expected/panels.json
+	@$(BIN)/python -m siscm.registry check
 	$(REAL) $(BIN)/python -m siscm.record
 
 data: $(INSTALLED)  ## download the real files, or check those already there
@@ -79,4 +90,9 @@ $(INSTALLED): requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(FONTS): $(INSTALLED)
+	@mkdir -p _build/ipython _build/matplotlib
+	@$(BIN)/python -c "import matplotlib.font_manager" 2>/dev/null
 	@touch $@

@@ -72,7 +72,7 @@ def kernel_environment(root: Path, setting: str, environ: Mapping[str, str]) -> 
     ipython.mkdir(parents=True, exist_ok=True)
     changed = {"SISCM_DATA": setting, "IPYTHONDIR": str(ipython)}
     if environ.get("SISCM_DATA_DIR"):  # the kernel runs in another folder than the caller
-        changed["SISCM_DATA_DIR"] = str(Path(environ["SISCM_DATA_DIR"]).absolute())
+        changed["SISCM_DATA_DIR"] = str(Path(environ["SISCM_DATA_DIR"]).expanduser().absolute())
     kept = {name: value for name, value in environ.items() if name != "MPLBACKEND"}
     return kept | changed
 
@@ -119,8 +119,7 @@ def store(notebooks: Mapping[str, NotebookNode], folder: Path) -> None:
 def store_pictures(notebooks: Iterable[NotebookNode], folder: Path) -> None:
     """Write the figure of each cell whose metadata names a ``picture`` as a file of that name.
 
-    README and start page show it, whatever data the pages are built on; so only `outputs`, which
-    always runs on simulated data, writes it.
+    The start page shows it, from the run that the pages come from; README shows the stored one.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for cell in (cell for notebook in notebooks for cell in notebook.cells):
@@ -211,6 +210,9 @@ def assemble(root: Path, source: Path) -> None:
         shutil.copy(root / name, source / name)
     ignored = shutil.ignore_patterns("build.py", "__pycache__")
     shutil.copytree(root / "book", source / "book", ignore=ignored)
+    executed = sorted((source / "notebooks").glob("*.ipynb"))
+    notebooks = [nbformat.read(path, as_version=4) for path in executed]
+    store_pictures(notebooks, source / "book" / "figures")
     mathjax = distribution("sphinx-mathjax-offline").locate_file(MATHJAX)
     shutil.copy(Path(str(mathjax)), source / "book" / "_static" / "mathjax.js")
     (source / "book" / "provenance.md").write_text(pages.provenance_page(), encoding="utf-8")

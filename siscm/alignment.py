@@ -63,13 +63,14 @@ def _align_table(X: pd.DataFrame, instances: pd.Index[Any] | None) -> pd.DataFra
                 X.index,
                 find(X.index, instances, "instance"),
                 instances,
-                "has features but is not among opinions.instances: drop its row",
+                "has features but is not among opinions.instances: use X.loc[opinions.instances]",
             ),
         ):
             if (places < 0).any():
                 raise ValueError(
                     f"instance {first_unknown(names, places, others)} {problem} "
-                    f"({int((places < 0).sum())} such instance(s))."
+                    f"({int((places < 0).sum())} such instance(s)). X is aligned by its index: if "
+                    "a column holds the ids, use X.set_index(that column); ids must be of one type."
                 )
         X = X.iloc[rows]
     _refuse_non_finite(X)

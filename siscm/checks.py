@@ -23,7 +23,7 @@ def check_log_distribution(log_p: npt.ArrayLike, whose: str) -> FloatArray:
     ValueError
         Naming the first row that holds a NaN or does not sum to 1.
     """
-    values = np.asarray(log_p, dtype=np.float64)
+    values = np.asarray(_unmasked(log_p), dtype=np.float64)
     if values.ndim == 0 or values.shape[-1] == 0:
         raise ValueError(f"the {whose} expert's log-marginal needs an axis of labels.")
     with np.errstate(over="ignore"):
@@ -57,7 +57,7 @@ def check_leading_axes(
     return np.broadcast_shapes(log_p.shape[:-1], log_q.shape[:-1], *(y.shape for y in labels))
 
 
-def check_labels(label: npt.NDArray[Any], n_classes: int) -> IntArray:
+def check_labels(labels: npt.ArrayLike, n_classes: int) -> IntArray:
     """Label codes as int64, refused where one is not a position among the classes.
 
     Raises
@@ -65,6 +65,7 @@ def check_labels(label: npt.NDArray[Any], n_classes: int) -> IntArray:
     ValueError
         Naming the first code that is not in 0, ..., k - 1: a -1 must never mean the last class.
     """
+    label = _unmasked(labels)
     if not np.issubdtype(label.dtype, np.integer):
         raise ValueError(f"labels must be integer codes, not {label.dtype}.")
     wrong = (label < 0) | (label >= n_classes)
@@ -74,3 +75,10 @@ def check_labels(label: npt.NDArray[Any], n_classes: int) -> IntArray:
             f"0 to {n_classes - 1}."
         )
     return label.astype(np.int64)
+
+
+def _unmasked(values: npt.ArrayLike) -> npt.NDArray[Any]:
+    """As an array; a masked value is refused, for NumPy would go on with what lies under it."""
+    if np.ma.is_masked(values):
+        raise ValueError("a value is masked; fill masked arrays before passing them.")
+    return np.asarray(values)

@@ -55,7 +55,9 @@ class SimilarityGraph:
         Parameters
         ----------
         log_marginals
-            (n_instances, n_experts, k), or (n_opinions, k) in the order of ``opinions.to_long()``.
+            One row an opinion, (n_opinions, k) in the order of ``opinions.to_long()``, as
+            ``model.log_marginals(X, opinions)`` returns them; or (n_instances, n_experts, k) in
+            the order of ``opinions.instances`` and ``opinions.experts``.
         opinions
             What the experts said.
         loss

@@ -49,7 +49,8 @@ def counterfactual_probabilities(
     Returns
     -------
     array (..., k)
-        Rows sum to 1. Zero exactly where counterfactual stability (Section 5) demands it.
+        Rows sum to 1. Zero where counterfactual stability (Section 5) demands it; ratios
+        that differ by rounding only may fall on either side.
 
     Raises
     ------
@@ -65,10 +66,11 @@ def counterfactual_probabilities(
     """
     log_p = check_log_distribution(log_p_observed, "observed")
     log_q = check_log_distribution(log_p_target, "target")
-    code = np.asarray(label)
-    leading, k = check_leading_axes(log_p, log_q, code), log_p.shape[-1]
+    k = log_p.shape[-1]
+    code = check_labels(label, k)
+    leading = check_leading_axes(log_p, log_q, code)
     shape = (*leading, k)
-    code = np.broadcast_to(check_labels(code, k), leading).reshape(-1)
+    code = np.broadcast_to(code, leading).reshape(-1)
     log_p = np.broadcast_to(log_p, shape).reshape(-1, k)
     log_q = np.broadcast_to(log_q, shape).reshape(-1, k)
     impossible = np.isneginf(np.take_along_axis(log_p, code[:, None], axis=-1)[:, 0])
@@ -97,6 +99,7 @@ def _counterfactual_rows(log_p: FloatArray, log_q: FloatArray, label: IntArray) 
     law[:, :-1] = np.cumsum(below[:, ::-1], axis=-1)[:, ::-1]
     law *= q
     law[rows, position] = stay[rows, position]
+    np.minimum(law, 1.0, out=law)  # rounding may leave a certain label just above 1
     out = np.empty_like(law)
     out.reshape(-1)[_flat(order)] = law
     return out
@@ -142,9 +145,9 @@ def _knots(
     with np.errstate(invalid="ignore"):
         step = log_theta[:, :-1] - log_theta[:, 1:]
     step[np.isnan(step)] = 0.0
-    segments = theta_or_1[:, 1:] * inverse_or_1[:, :-1] * -np.expm1(step)
+    segments = theta_or_1[:, 1:] * inverse_or_1[:, :-1] * np.abs(np.expm1(step))
     segments /= scaled_s[:, :-1] * scaled_s[:, 1:]
-    return order, q, segments, np.minimum(inverse_or_1 / scaled_s, 1.0)
+    return order, q, segments, inverse_or_1 / scaled_s
 
 
 def joint_probabilities(log_p: npt.ArrayLike, log_q: npt.ArrayLike) -> FloatArray:
@@ -177,14 +180,30 @@ def joint_probabilities(log_p: npt.ArrayLike, log_q: npt.ArrayLike) -> FloatArra
     p_rows = check_log_distribution(log_p, "first")
     q_rows = check_log_distribution(log_q, "second")
     leading, k = check_leading_axes(p_rows, q_rows), p_rows.shape[-1]
-    shape = (*leading, k, k)
-    p_each = np.broadcast_to(p_rows[..., None, :], shape).reshape(-1, k)
-    q_each = np.broadcast_to(q_rows[..., None, :], shape).reshape(-1, k)
-    label = np.broadcast_to(np.arange(k), shape[:-1]).reshape(-1)
-    law = _counterfactual_rows(p_each, q_each, label).reshape(shape)
-    p = np.exp(p_rows)
-    law *= (p / p.sum(-1, keepdims=True))[..., None]
-    return law
+    p_rows = np.broadcast_to(p_rows, (*leading, k)).reshape(-1, k)
+    q_rows = np.broadcast_to(q_rows, (*leading, k)).reshape(-1, k)
+    out = np.empty((len(p_rows), k, k))
+    step = max(1, _BLOCK_VALUES // k**2)
+    for start in range(0, len(out), step):
+        block = slice(start, start + step)
+        out[block] = _joint_rows(p_rows[block], q_rows[block])
+    return out.reshape(*leading, k, k)
+
+
+def _joint_rows(log_p: FloatArray, log_q: FloatArray) -> FloatArray:
+    """The closed form for rows (n, k) and every label observed: one sort a row."""
+    order, q, segments, stay = _knots(log_p, log_q)
+    n, k = order.shape
+    below = np.tril(np.ones((k, k - 1)), -1) * segments[:, None, :]
+    law = np.zeros((n, k, k))
+    law[..., :-1] = np.cumsum(below[..., ::-1], axis=-1)[..., ::-1]
+    law *= q[:, None, :]
+    law[:, np.arange(k), np.arange(k)] = stay
+    joint = np.empty_like(law)
+    joint[np.arange(n)[:, None, None], order[:, :, None], order[:, None, :]] = law
+    p = np.exp(log_p)
+    joint *= (p / p.sum(-1, keepdims=True))[:, :, None]
+    return joint
 
 
 def sample_noise(
@@ -228,7 +247,7 @@ def sample_posterior_noise(
     """
     log_p = check_log_distribution(log_p, "observed")
     k = log_p.shape[-1]
-    code = check_labels(np.asarray(label), k)
+    code = check_labels(label, k)
     said = np.arange(k) == code[..., None]
     if np.any(np.isneginf(log_p) & said):
         raise ValueError("a label said has probability zero; raise the marginal's floor.")
@@ -270,11 +289,13 @@ def monte_carlo_probabilities(
     """
     log_p = check_log_distribution(log_p_observed, "observed")
     log_q = check_log_distribution(log_p_target, "target")
-    code = check_labels(np.asarray(label), log_p.shape[-1])
+    code = check_labels(label, log_p.shape[-1])
     leading = check_leading_axes(log_p, log_q, code)
     if n_samples < 1:
         raise ValueError(f"n_samples is {n_samples}; at least one sample is needed.")
     counts = np.zeros((*leading, log_p.shape[-1]))
+    # The observed expert's axes are the last of the leading ones, the draws come before them all.
+    code = code.reshape((1,) * (len(leading) - code.ndim) + code.shape)
     step = max(1, _BLOCK_VALUES // max(1, counts.size))
     for start in range(0, n_samples, step):
         draws = min(step, n_samples - start)

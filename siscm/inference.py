@@ -39,7 +39,7 @@ def counterfactual_proba(
     log_marginals
         (n, H, k): :math:`\log P(Y_h = c \mid X = x)`.
     labels
-        (n, H): codes of the opinions observed, -1 where nobody was asked.
+        (n, H): codes of the opinions observed, -1 (or masked) where nobody was asked.
     groups
         The partition :math:`\Psi`, as lists of expert positions.
     experts, instances
@@ -60,9 +60,9 @@ def counterfactual_proba(
         probability zero or is no label, if a marginal is no distribution, or if the shapes,
         groups or method are unknown.
     """
-    law = _law(method, n_samples, rng)
+    law = law_of(method, n_samples, rng)
     log_p = check_log_distribution(log_marginals, "observed or target")
-    codes = np.asarray(labels)
+    codes = np.asarray(np.ma.filled(labels, NOT_ASKED))
     if log_p.ndim != 3 or codes.shape != log_p.shape[:2]:
         raise ValueError(
             f"log_marginals must be (instances, experts, classes) and labels (instances, experts); "
@@ -85,7 +85,7 @@ def counterfactual_proba(
     return out
 
 
-def _law(
+def law_of(
     method: Method, n_samples: int, rng: np.random.Generator | None
 ) -> Callable[[FloatArray, FloatArray, IntArray], FloatArray]:
     """The counterfactual distribution of a pair, as a function of two marginals and a label."""
@@ -93,8 +93,11 @@ def _law(
         return counterfactual_probabilities
     if method != "monte_carlo":
         raise ValueError(f"method is {method!r}; it must be 'exact' or 'monte_carlo'.")
-    if rng is None or n_samples < 1:
-        raise ValueError("method='monte_carlo' needs a generator rng and n_samples of at least 1.")
+    if rng is None or not isinstance(n_samples, int | np.integer) or n_samples < 1:
+        raise ValueError(
+            "method='monte_carlo' needs a generator rng and a whole number n_samples of "
+            f"at least 1; got {rng} and {n_samples!r}."
+        )
     return partial(monte_carlo_probabilities, n_samples=n_samples, rng=rng)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ def fit_marginals(
     r"""Learn :math:`P(Y_h \mid X)`: a clone of the classifier for each expert, on her opinions.
 
     An expert who only ever said one label gets a constant marginal, since most classifiers refuse
-    a single class.
+    a single class; a warning names her.
 
     Parameters
     ----------
@@ -44,16 +45,13 @@ def fit_marginals(
     Raises
     ------
     TypeError
-        If the classifier has no ``predict_proba``.
+        If ``expert_model`` is no classifier, or has no ``predict_proba`` once fitted.
     ValueError
         If there is no expert, or one without an opinion to learn from, or one from whose opinions
         the classifier cannot learn; the error names her.
     """
-    if not hasattr(expert_model, "predict_proba"):
-        raise TypeError(
-            f"expert_model {expert_model!r} has no predict_proba; choose a classifier that gives "
-            "probabilities, or wrap it in sklearn.calibration.CalibratedClassifierCV."
-        )
+    if not hasattr(expert_model, "fit"):
+        raise TypeError(f"expert_model is {expert_model!r}; it must be a scikit-learn classifier.")
     if len(opinions.experts) == 0:
         raise ValueError("there are no experts, and so no opinions to learn from.")
     by_expert = np.argsort(opinions.expert_codes, kind="stable")
@@ -64,6 +62,7 @@ def fit_marginals(
             f"expert {nobody!r} has no opinion to learn from ({int((counts == 0).sum())} such "
             "expert(s)); leave them out with opinions.select(experts=...)."
         )
+    _warn_of_constants(opinions, counts)
     tasks = []
     for rows in np.split(by_expert, np.cumsum(counts)[:-1]):
         y = opinions.label_codes[rows]
@@ -73,6 +72,25 @@ def fit_marginals(
             delayed(_fit_one)(model, take_rows(X, instances), y, opinions.experts[h])
             for h, (model, instances, y) in enumerate(tasks)
         )
+    )
+
+
+def _warn_of_constants(opinions: Opinions, counts: IntArray) -> None:
+    """Name the experts who only ever said one label: hardly anything is learned from them."""
+    pairs = np.unique(np.stack([opinions.expert_codes, opinions.label_codes]), axis=1)
+    constant = np.flatnonzero(np.bincount(pairs[0], minlength=len(counts)) == 1)
+    if opinions.n_classes < 2 or len(constant) == 0:
+        return
+    first = constant[0]
+    label = plain(opinions.classes[pairs[1][pairs[0] == first][0]])
+    warnings.warn(
+        f"{len(constant)} expert(s) only ever said one label (the first: expert "
+        f"{plain(opinions.experts[first])!r}, {counts[first]} time(s) {label!r}), so their "
+        "marginals are certain of it. Leave out experts with few opinions by "
+        "opinions.select(experts=...), "
+        "or raise min_proba.",
+        UserWarning,
+        stacklevel=4,
     )
 
 
@@ -91,12 +109,23 @@ def _seeded(expert_model: BaseEstimator, y: IntArray, rng: np.random.Generator) 
 
 def _fit_one(model: Any, X: Features, y: IntArray, expert: Any) -> BaseEstimator:
     try:
-        return model.fit(X, y)
+        fitted = model.fit(X, y)
     except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"the classifier of expert {plain(expert)!r} cannot learn from her {len(y)} "
-            f"opinion(s): {error}"
-        ) from error
+        raise _worded(error, X, f"cannot learn from her {len(y)} opinion(s)", expert) from None
+    if not hasattr(fitted, "predict_proba"):
+        raise TypeError(
+            f"expert_model {model!r} has no predict_proba; choose a classifier that gives "
+            "probabilities, or wrap it in sklearn.calibration.CalibratedClassifierCV."
+        )
+    return fitted
+
+
+def _worded(error: Exception, X: Features, problem: str, expert: Any) -> ValueError:
+    """What went wrong with whose classifier; a text among the features is never repeated."""
+    said = str(error)
+    if isinstance(X, pd.DataFrame) and len(X.select_dtypes(["object", "string"]).columns):
+        said = "the features hold text; turn it into numbers first, or by a pipeline"
+    return ValueError(f"the classifier of expert {plain(expert)!r} {problem}: {said}")
 
 
 def opinion_log_marginals(
@@ -139,10 +168,13 @@ def _predict_one(classifier: Any, X: Features, n_classes: int, expert: Any) -> F
     if len(X) == 0:
         return out
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        if hasattr(classifier, "predict_log_proba"):
-            log_p = np.asarray(classifier.predict_log_proba(X), dtype=np.float64)
-        else:
-            log_p = np.log(np.asarray(classifier.predict_proba(X), dtype=np.float64))
+        try:
+            if hasattr(classifier, "predict_log_proba"):
+                log_p = np.asarray(classifier.predict_log_proba(X), dtype=np.float64)
+            else:
+                log_p = np.log(np.asarray(classifier.predict_proba(X), dtype=np.float64))
+        except (TypeError, ValueError) as error:
+            raise _worded(error, X, "cannot predict", expert) from None
         total = np.exp(log_p).sum(axis=-1)
     if log_p.shape != (len(X), len(classifier.classes_)):
         raise ValueError(

@@ -35,8 +35,8 @@ class GumbelMaxSISCM(BaseEstimator):  # type: ignore[misc] # scikit-learn has no
     Parameters
     ----------
     expert_model
-        Any scikit-learn classifier with ``predict_proba``; each expert gets a clone. The paper uses
-        ``GaussianNB``.
+        Any scikit-learn classifier with ``predict_proba``; each expert gets a clone. Default,
+        as in the paper: ``GaussianNB()``.
     partition
         Groups of expert ids to use instead of learning them: one group of all experts is one noise
         for all, one group each is marginals only.
@@ -81,7 +81,7 @@ class GumbelMaxSISCM(BaseEstimator):  # type: ignore[misc] # scikit-learn has no
 
     def __init__(
         self,
-        expert_model: Any = GaussianNB(),  # noqa: B008 - cloned before use, never fitted itself
+        expert_model: Any = None,
         partition: Sequence[Sequence[Hashable]] | None = None,
         min_proba: float = 1e-8,
         n_restarts: int = 10,
@@ -120,10 +120,12 @@ class GumbelMaxSISCM(BaseEstimator):  # type: ignore[misc] # scikit-learn has no
             raise TypeError(
                 f"opinions is a {type(opinions).__name__}; make it with Opinions.from_long(table)."
             )
+        marginal_rng, partition_rng, sampling_rng = self._generators()
+        inference.law_of(self.method, self.n_samples, sampling_rng)  # refuses now, not later
         features = align_features(X, opinions.instances)
-        marginal_rng, partition_rng, _ = self._generators()
         given = None if self.partition is None else _groups(self.partition, opinions.experts)
-        models = fit_marginals(self.expert_model, features, opinions, marginal_rng, self.n_jobs)
+        expert_model = GaussianNB() if self.expert_model is None else self.expert_model
+        models = fit_marginals(expert_model, features, opinions, marginal_rng, self.n_jobs)
         log_p = opinion_log_marginals(models, features, opinions, self.min_proba)
         graph = SimilarityGraph.from_opinions(log_p, opinions)
         if given is None:
@@ -138,9 +140,45 @@ class GumbelMaxSISCM(BaseEstimator):  # type: ignore[misc] # scikit-learn has no
         self.partition_ = [[plain(opinions.experts[h]) for h in group] for group in given]
         return self
 
-    def log_marginals(self, X: Any) -> FloatArray:
-        r""":math:`\log P(Y_h = c \mid X = x)` for each row, expert and label: array (n, H, k)."""
-        return self._log_marginals(self._features(X, None))
+    def log_marginals(self, X: Any, opinions: Opinions | None = None) -> FloatArray:
+        r""":math:`\log P(Y_h = c \mid X = x)`, for every expert or for those who gave an opinion.
+
+        Parameters
+        ----------
+        X
+            A DataFrame indexed by instance, or an array (n, n_features).
+        opinions
+            If given, one marginal an opinion, aligned by id: what
+            :func:`siscm.evaluation.all_pairs` and :meth:`siscm.SimilarityGraph.from_opinions` take.
+
+        Returns
+        -------
+        array (n, H, k), or (n_opinions, k)
+            In the order of the rows of ``X`` and of ``experts_``; or of ``opinions.to_long()``.
+
+        Raises
+        ------
+        ValueError
+            If X and opinions do not align, or an expert is unknown, or the classes are not those
+            of training.
+        """
+        if opinions is None:
+            return self._log_marginals(self._features(X, None))
+        check_is_fitted(self)
+        if not opinions.classes.equals(as_index(self.classes_)):
+            raise ValueError(
+                f"the opinions have the classes {list(opinions.classes)}; the model was fitted "
+                f"with {self.classes_.tolist()}. Build them with classes=model.classes_."
+            )
+        h = find(opinions.experts, as_index(self.experts_), "expert")
+        if (h < 0).any():
+            unknown = plain(opinions.experts[int(np.argmin(h))])
+            raise ValueError(f"expert {unknown!r} was not seen in training.")
+        features = align_columns(
+            align_features(X, opinions.instances), self.feature_names_in_, self.n_features_in_
+        )
+        models = [self.expert_models_[i] for i in h]
+        return opinion_log_marginals(models, features, opinions, self.min_proba)
 
     def counterfactual_proba(self, X: Any, observed: Observed) -> FloatArray:
         """What every expert would have said, given what some said (Eq. 5, exact by default).
@@ -278,6 +316,10 @@ class GumbelMaxSISCM(BaseEstimator):  # type: ignore[misc] # scikit-learn has no
 
     def _generators(self) -> list[np.random.Generator]:
         """Independent generators: for the classifiers, the partition, and Monte Carlo."""
+        if isinstance(self.random_state, np.random.RandomState):
+            raise TypeError(
+                "random_state is a RandomState; pass a seed or a numpy.random.Generator."
+            )
         return np.random.default_rng(self.random_state).spawn(3)
 
 

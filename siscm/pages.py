@@ -226,8 +226,10 @@ SIZES = {
 
 
 def sizes(figures: dict[str, Any]) -> pd.Series[Any]:
-    """Sizes, violations and groups of a study, in words."""
-    return pd.Series({words: f"{figures[key]:,}" for key, words in SIZES.items() if key in figures})
+    """Sizes, violations and groups of a study, in words; empty where a figure does not exist."""
+    return pd.Series(
+        {words: f"{figures[key]:,.10g}" if key in figures else "" for key, words in SIZES.items()}
+    )
 
 
 def provenance_page() -> str:

@@ -56,7 +56,7 @@ def draw_pull(axes: Axes, cases: pd.DataFrame, observed: str, target: str) -> No
         xlabel=f"probability that {target} says yes",
         ylabel="cases, by what was expected before",
     )
-    axes.legend(loc="lower right", fontsize=9)
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False, fontsize=10)
 
 
 def draw_shared_noise(
@@ -113,6 +113,8 @@ def draw_law(left: Axes, right: Axes, p: FloatArray, q: FloatArray, label: int) 
                 1 / s[inside] ** 2,
                 facecolor=GROUP_COLOURS[d],
                 alpha=0.35,
+                edgecolor="black",
+                linewidth=0,
                 hatch=hatch,
                 label=rf"$q_{d} \times$ area from $\theta_{d}$ to $\theta_{label}$: says {d}",
             )
@@ -216,6 +218,8 @@ def draw_pairs(axes: Axes, graph: SimilarityGraph, order: IntArray) -> None:
     axes.imshow(state, cmap=ListedColormap(colours), vmin=0, vmax=2, interpolation="nearest")
     names = ("never together", "can be similar", "in violation")
     handles = [Patch(color=c, label=name) for c, name in zip(colours, names, strict=True)]
-    axes.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.02, 1), frameon=False)
+    axes.legend(
+        handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, frameon=False
+    )
     axes.set(xticks=[], yticks=[], xlabel="expert", ylabel="expert")
     axes.grid(False)

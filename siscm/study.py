@@ -55,8 +55,8 @@ class Study:
 
     @property
     def test_log_marginals(self) -> FloatArray:
-        """Log-marginals on the test part: (n, H, k)."""
-        return self.model.log_marginals(self.X_test)
+        """Log-marginals of the test part's opinions: (n_opinions, k)."""
+        return self.model.log_marginals(self.X_test, self.test)
 
 
 def study(panel: Panel, min_opinions: int = 1, n_components: int = N_COMPONENTS) -> Study:

@@ -53,7 +53,7 @@ def violates(
     log_p = check_log_distribution(log_p, "first")
     log_q = check_log_distribution(log_q, "second")
     k = log_p.shape[-1]
-    c, d = check_labels(np.asarray(label), k), check_labels(np.asarray(other_label), k)
+    c, d = check_labels(label, k), check_labels(other_label, k)
     leading = check_leading_axes(log_p, log_q, c, d)
     log_p, log_q = np.broadcast_to(log_p, (*leading, k)), np.broadcast_to(log_q, (*leading, k))
     c, d = np.broadcast_to(c, leading), np.broadcast_to(d, leading)

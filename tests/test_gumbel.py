@@ -470,3 +470,45 @@ def test_posterior_noise_averaged_over_opinions_is_the_prior() -> None:
     assert np.abs(correlation).max() < 4 / np.sqrt(n)
     # And the averaging does something: one label's posterior alone is far from the prior.
     assert stats.kstest(noise[label == 2, 2], "gumbel_r").pvalue < 1e-10
+
+
+def test_monte_carlo_broadcasts_one_observed_expert_against_many_targets() -> None:
+    log_p = np.log([0.5, 0.3, 0.2])
+    log_q = np.log([[0.9, 0.05, 0.05], [0.01, 0.01, 0.98]])
+    law = gumbel.counterfactual_probabilities(log_p, log_q, 0)
+    for n_samples in (2, 5000):
+        rng = np.random.default_rng(0)
+        estimate = gumbel.monte_carlo_probabilities(log_p, log_q, 0, n_samples, rng)
+        np.testing.assert_allclose(estimate.sum(axis=-1), 1)
+    assert standard_errors_off(estimate, law, 5000).max() < 4
+    many = np.log(np.random.default_rng(1).dirichlet(np.ones(3), size=3000))
+    estimate = gumbel.monte_carlo_probabilities(log_p, many, 0, 3, np.random.default_rng(0))
+    np.testing.assert_allclose(estimate.sum(axis=-1), 1)
+    pairs = gumbel.monte_carlo_probabilities(
+        np.stack([log_p, log_p])[:, None], log_q, [[0], [1]], 5000, np.random.default_rng(0)
+    )
+    exact = gumbel.counterfactual_probabilities(
+        np.stack([log_p, log_p])[:, None], log_q, [[0], [1]]
+    )
+    assert standard_errors_off(pairs, exact, 5000).max() < 4
+
+
+def test_no_negative_zero_and_nothing_above_one() -> None:
+    law = gumbel.counterfactual_probabilities(np.log([0.5, 0.5]), np.log([0.5, 0.5]), 1)
+    assert not np.signbit(law).any()
+    p = np.log(np.random.default_rng(0).dirichlet(np.full(6, 0.1), size=20_000) + 1e-300)
+    q = np.log(np.random.default_rng(1).dirichlet(np.full(6, 0.1), size=20_000) + 1e-300)
+    assert gumbel.counterfactual_probabilities(p, q, p.argmax(axis=-1)).max() <= 1
+
+
+def test_masked_input_is_refused() -> None:
+    p = np.log([0.5, 0.5])
+    with pytest.raises(ValueError, match="masked"):
+        gumbel.counterfactual_probabilities(p, p, np.ma.masked_array([1, 0], [False, True]))
+    with pytest.raises(ValueError, match="masked"):
+        gumbel.counterfactual_probabilities(np.ma.masked_array(p, [True, False]), p, 0)
+
+
+def test_a_sum_off_by_a_thousandth_is_refused() -> None:
+    with pytest.raises(ValueError, match="sums to"):
+        gumbel.counterfactual_probabilities(np.log([0.5, 0.501]), np.log([0.5, 0.5]), 0)

@@ -157,3 +157,10 @@ def test_refusals() -> None:
     refused([[-1] * 5, [-1, -1, -1, 1, -1]], words, log_p=log_p)
     log_p[1, 3] = np.log([0.5, 0.6])
     refused(nobody, r"row \(1, 3\) sums to 1\.1", log_p=log_p)
+
+
+def test_a_masked_label_is_not_asked() -> None:
+    log_p = np.full((2, 2, 2), np.log(0.5))
+    labels = np.ma.masked_array([[1, 0], [0, 1]], mask=[[0, 1], [1, 1]])
+    result = counterfactual_proba(log_p, labels, [[0], [1]])
+    np.testing.assert_allclose(result, [[[0, 1], [0.5, 0.5]], [[0.5, 0.5], [0.5, 0.5]]])

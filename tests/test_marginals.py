@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import traceback
+import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.dummy import DummyClassifier
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import RandomForestClassifier, StackingClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression, SGDClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -23,6 +25,9 @@ from sklearn.svm import LinearSVC
 
 from siscm import Opinions
 from siscm.marginals import all_log_marginals, fit_marginals, floor, opinion_log_marginals
+
+# The panel below has an expert who only ever said one label; one test is about the warning.
+pytestmark = pytest.mark.filterwarnings("ignore:.*only ever said one label")
 
 N, K = 60, 4
 
@@ -158,7 +163,9 @@ def test_an_expert_the_classifier_cannot_learn_is_named(panel: Any) -> None:
     "expert_model", [LinearRegression(), LinearSVC(), SGDClassifier(), StandardScaler(), None, "nb"]
 )
 def test_a_classifier_without_probabilities_is_refused(panel: Any, expert_model: Any) -> None:
-    with pytest.raises(TypeError, match="has no predict_proba; choose a classifier"):
+    with pytest.raises(
+        TypeError, match=r"has no predict_proba; choose|must be a scikit-learn classifier"
+    ):
         fit_marginals(expert_model, *panel, rng())
     with pytest.raises(TypeError, match="provide an instance"):
         fit_marginals(GaussianNB, *panel, rng())
@@ -297,3 +304,33 @@ def test_experts_get_seeds_of_their_own() -> None:
     )
     assert first.random_state != second.random_state
     assert not np.array_equal(first.predict_proba(X), second.predict_proba(X))
+
+
+def test_who_only_ever_said_one_label_is_named() -> None:
+    opinions = Opinions.from_codes([[0, 1], [1, 1], [0, 1]], experts=["Ann", "Bob"])
+    X = np.arange(6.0).reshape(3, 2)
+    with pytest.warns(UserWarning, match=r"expert 'Bob', 3 time\(s\) 1"):
+        fit_marginals(GaussianNB(), X, opinions, np.random.default_rng(0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fit_marginals(GaussianNB(), X, opinions.select(experts=["Ann"]), np.random.default_rng(0))
+
+
+def test_texts_among_the_features_are_never_repeated() -> None:
+    opinions = Opinions.from_codes([[0], [1]], experts=["Ann"])
+    X = pd.DataFrame({"text": ["rude words", "ruder words"]})
+    with pytest.raises(ValueError, match="hold text; turn it into numbers") as caught:
+        fit_marginals(GaussianNB(), X, opinions, rng())
+    assert "rude" not in "".join(traceback.format_exception(caught.value))
+    fitted = fit_marginals(GaussianNB(), pd.DataFrame({"text": [0.0, 1.0]}), opinions, rng())
+    with pytest.raises(ValueError, match="cannot predict: the features hold text") as caught:
+        opinion_log_marginals(fitted, X, opinions, 1e-8)
+    assert "rude" not in "".join(traceback.format_exception(caught.value))
+
+
+def test_a_classifier_that_shows_its_probabilities_late_is_accepted() -> None:
+    stack = StackingClassifier([("nb", GaussianNB())], final_estimator=GaussianNB(), cv=2)
+    opinions = Opinions.from_codes(np.arange(8)[:, None] % 2)
+    X = np.random.default_rng(0).normal(size=(8, 2))
+    fitted = fit_marginals(stack, X, opinions, np.random.default_rng(0))
+    assert opinion_log_marginals(fitted, X, opinions, 1e-8).shape == (8, 2)

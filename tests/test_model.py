@@ -102,10 +102,10 @@ def test_parameters_come_back() -> None:
         "random_state": 0,
         "n_jobs": None,
     }
-    assert model.set_params(n_restarts=4, expert_model__var_smoothing=0.5) is model
+    assert model.set_params(n_restarts=4, expert_model=GaussianNB(var_smoothing=0.5)) is model
     assert model.n_restarts == 4
-    assert model.expert_model.var_smoothing == 0.5
-    model.set_params(expert_model__var_smoothing=1e-9)  # the default instance is shared
+    assert model.set_params(expert_model__var_smoothing=0.1).expert_model.var_smoothing == 0.1
+    assert GumbelMaxSISCM().expert_model is None
 
 
 def test_clone_and_repr(data: Any) -> None:
@@ -121,16 +121,15 @@ def test_clone_and_repr(data: Any) -> None:
 
 def test_fit_returns_itself_and_leaves_the_parameters(data: Any) -> None:
     partition = [["Bob", "Ann"], ["Cy"], ["Dee"]]
-    model = GumbelMaxSISCM(partition=partition)
-    default = model.expert_model
-    before = (repr(model.get_params()), dict(vars(default)))
+    classifier = GaussianNB()
+    model = GumbelMaxSISCM(classifier, partition=partition)
+    before = repr(model.get_params())
     assert model.fit(*data) is model
-    assert (repr(model.get_params()), dict(vars(default))) == before
+    assert repr(model.get_params()) == before
     assert partition == [["Bob", "Ann"], ["Cy"], ["Dee"]]
     assert model.partition is partition
-    other = GumbelMaxSISCM().fit(data[0], data[1].select(experts=["Ann", "Bob"]))
-    assert other.expert_model is default
-    assert not hasattr(default, "theta_")
+    assert model.expert_model is classifier
+    assert not hasattr(classifier, "theta_")
 
 
 @pytest.mark.parametrize(
@@ -280,7 +279,7 @@ def test_columns_by_name(data: Any, fitted: GumbelMaxSISCM) -> None:
         (lambda X: X["u"], r"of shape \(40,\)"),
         (lambda X: X.replace(X.iat[3, 1], np.nan), "X holds nan for instance 'case"),
         (lambda X: X.to_numpy()[:, :0], "expert 'Ann' cannot learn from her"),
-        (lambda X: X.assign(w="text"), "expert 'Ann' cannot learn from her .* 'text'"),
+        (lambda X: X.assign(w="text"), "expert 'Ann' cannot learn from her .*hold text"),
     ],
 )
 def test_features_that_do_not_fit(data: Any, spoil: Any, words: str) -> None:
@@ -433,13 +432,12 @@ def test_monte_carlo_is_near_the_exact_law(data: Any, fitted: GumbelMaxSISCM) ->
     ("options", "words"),
     [
         ({"method": "sampling"}, "method is 'sampling'"),
-        ({"method": "monte_carlo", "n_samples": 0}, "n_samples of at least 1"),
+        ({"method": "monte_carlo", "n_samples": 0}, "n_samples of at least 1; got"),
     ],
 )
 def test_unknown_methods(data: Any, options: dict[str, Any], words: str) -> None:
-    model = GumbelMaxSISCM(partition=PARTITION, **options).fit(*data)
     with pytest.raises(ValueError, match=words):
-        model.counterfactual_proba(data[0], {"Ann": "lo"})
+        GumbelMaxSISCM(partition=PARTITION, **options).fit(*data)
 
 
 def test_seeds(data: Any) -> None:
@@ -629,3 +627,35 @@ def test_predictions_are_the_likeliest_labels(data: Any, fitted: GumbelMaxSISCM)
     assert (found == expected).all()
     asked = observed.labels[:, 0] >= 0
     assert (found[asked, 2] == np.array(CLASSES)[observed.labels[asked, 0]]).all()
+
+
+def test_log_marginals_of_opinions_are_aligned_by_id(data: Any, fitted: GumbelMaxSISCM) -> None:
+    X, opinions = data
+    full = fitted.log_marginals(X)
+    expected = full[opinions.instance_codes, opinions.expert_codes]
+    np.testing.assert_array_equal(fitted.log_marginals(X, opinions), expected)
+    np.testing.assert_array_equal(fitted.log_marginals(X[::-1], opinions), expected)
+    some = opinions.select(instances=opinions.instances[5:9], experts=["Dee", "Ann"])
+    part = fitted.log_marginals(X.loc[some.instances][::-1], some)
+    table = some.to_long()
+    row = opinions.instances.get_indexer(table["instance"])
+    column = opinions.experts.get_indexer(table["expert"])
+    np.testing.assert_array_equal(part, full[row, column])
+    with pytest.raises(ValueError, match=r"classes=model\.classes_"):
+        fitted.log_marginals(X, Opinions.from_codes(opinions.labels, X.index, opinions.experts))
+    stranger = Opinions.from_codes(opinions.labels[:, :1], X.index, ["Eve"], opinions.classes)
+    with pytest.raises(ValueError, match="'Eve' was not seen"):
+        fitted.log_marginals(X, stranger)
+
+
+def test_settings_are_checked_when_fitting(data: Any) -> None:
+    with pytest.raises(ValueError, match=r"n_samples .* got .* 2\.5"):
+        GumbelMaxSISCM(method="monte_carlo", n_samples=2.5).fit(*data)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="RandomState"):
+        GumbelMaxSISCM(random_state=np.random.RandomState(0)).fit(*data)  # type: ignore[arg-type]
+
+
+def test_no_model_changes_another() -> None:
+    first = GumbelMaxSISCM()
+    first.set_params(expert_model=GaussianNB(var_smoothing=0.5))
+    assert GumbelMaxSISCM().expert_model is None

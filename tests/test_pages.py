@@ -57,6 +57,23 @@ def test_stamp_is_in_the_figure(monkeypatch):
     plt.close(figure)
 
 
+@pytest.mark.parametrize("value", ["simulated", "real"])
+def test_stamp_follows_the_switch(monkeypatch, value):
+    monkeypatch.setenv("SISCM_DATA", value)
+    figure = plt.figure()
+    pages.stamp(figure)
+    assert [text.get_text() for text in figure.texts] == [f"{value} data"]
+    plt.close(figure)
+
+
+def test_recorded_scores_tell_known_groups_from_learned():
+    learned, known = (repr(pages.recorded_scores("HS-Brexit", g)) for g in ("learned", "known"))
+    assert "with the learned groups" in learned
+    assert "with the known groups" in known
+    assert "same group" in known
+    assert "same group" not in learned
+
+
 def test_recorded_tables_name_files_and_date():
     entry = pages.expected("panels")["HS-Brexit"]
     for shown in (
@@ -82,6 +99,15 @@ def test_a_missing_record_says_how_to_make_it(monkeypatch, tmp_path):
     monkeypatch.setattr(pages, "ROOT", tmp_path)
     with pytest.raises(FileNotFoundError, match="make record"):
         pages.expected("panels")
+
+
+def test_sizes_keep_their_order_where_one_panel_lacks_a_figure():
+    full = dict.fromkeys(pages.SIZES, 1000)
+    lacking = {key: value for key, value in full.items() if key != "median_meetings_of_other_pairs"}
+    frame = pd.DataFrame({"a": pages.sizes(full), "b": pages.sizes(lacking)})
+    assert list(frame.index) == list(pages.SIZES.values())
+    assert set(frame["a"]) == {"1,000"}
+    assert list(frame["b"]).count("") == 1
 
 
 def test_provenance_names_every_file():

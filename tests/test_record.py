@@ -63,8 +63,18 @@ def test_what_chapter_3_says_of_the_real_panels():
     }
     assert loss["Gumbel-Max SI-SCM"] > loss["marginals only"]
     for name in MIN_OPINIONS:
-        shared, alone = (
-            _score(name, rule, "all pairs", "accuracy")
-            for rule in ("one noise for all", "marginals only")
-        )
-        assert shared > alone
+        for score in ("accuracy", "log_loss"):
+            shared, alone = (
+                _score(name, rule, "all pairs", score)
+                for rule in ("one noise for all", "marginals only")
+            )
+            assert shared > alone
+
+    def agreement_of(rule, scenario, score="accuracy"):
+        return _score("MD-Agreement", rule, scenario, score)
+
+    assert agreement_of("copy", "same group") < agreement_of("copy", "different groups")
+    assert agreement_of("copy", "all pairs") > agreement_of("one noise for all", "all pairs")
+    assert agreement_of("one noise for all", "all pairs", "accuracy_low") > agreement_of(
+        "marginals only", "all pairs", "accuracy_high"
+    )

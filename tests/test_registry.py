@@ -84,7 +84,7 @@ def put(folder: Path, content: bytes) -> Path:
 
 
 def test_entries_are_well_formed() -> None:
-    assert len(registry.ENTRIES) == 8
+    assert len(registry.ENTRIES) == 7
     for path, entry in registry.ENTRIES.items():
         assert entry.path == path
         assert len(bytes.fromhex(entry.sha256)) == 32
@@ -96,7 +96,7 @@ def test_entries_are_well_formed() -> None:
         assert entry.url.endswith(Path(path).name)
         assert entry.licence
         assert entry.source
-    assert len({entry.sha256 for entry in registry.ENTRIES.values()}) == 8
+    assert len({entry.sha256 for entry in registry.ENTRIES.values()}) == 7
 
 
 def test_setting_defaults_to_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -311,3 +311,16 @@ def test_a_download_stopped_halfway_leaves_nothing(
 @pytest.mark.parametrize("path", registry.ENTRIES)
 def test_the_real_file_is_there_and_right(path: str) -> None:
     assert registry.locate(path).stat().st_size > 0
+
+
+def test_check_downloads_nothing(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(path: str | None = None) -> list[Path]:
+        raise AssertionError("a check must not download")
+
+    monkeypatch.setattr(registry, "download", refuse)
+    assert registry.main(["check"]) == 1
+    said = capsys.readouterr().err
+    assert next(iter(registry.ENTRIES)) in said
+    assert "make data" in said
