@@ -34,6 +34,9 @@ COLOURS: dict[Data, str] = {
     "benchmark": "#5b2a86",
 }
 
+STAMP_INCHES = 0.3
+"""Height of the strip at the foot of a figure that is left to its stamp."""
+
 ROOT = Path(__file__).resolve().parents[1]
 """The project's folder, where ``expected/`` and ``benchmarks/`` lie."""
 
@@ -121,6 +124,8 @@ def table(
 def stamp(figure: Figure, data: Data | None = None) -> None:
     """Write into a figure which data it shows, so that the two cannot be separated."""
     kind = data or setting()
+    strip = STAMP_INCHES / figure.get_figheight()
+    figure.set_layout_engine("constrained", rect=(0, strip, 1, 1 - strip))
     figure.text(
         0.995,
         0.005,

@@ -116,12 +116,12 @@ def draw_law(left: Axes, right: Axes, p: FloatArray, q: FloatArray, label: int) 
                 edgecolor="black",
                 linewidth=0,
                 hatch=hatch,
-                label=rf"$q_{d} \times$ area from $\theta_{d}$ to $\theta_{label}$: says {d}",
+                label=rf"says {d}: $q_{d} \times$ area from $\theta_{d}$",
             )
     left.set(xlabel=r"$t$", ylabel=r"$S(t)$", title=r"$S$ is linear between its knots")
     right.set(xlabel=r"$t$", ylabel=r"$1/S(t)^2$", title=f"areas, when {label} was observed")
     right.set_ylim(bottom=0)
-    right.legend(fontsize=9)
+    right.legend(fontsize=9, loc="upper right")
 
 
 def circle(n: int) -> FloatArray:

@@ -57,6 +57,16 @@ def test_stamp_is_in_the_figure(monkeypatch):
     plt.close(figure)
 
 
+def test_stamp_has_a_strip_of_its_own():
+    figure, axes = plt.subplots(layout="constrained")
+    axes.set_xlabel("a label at the foot")
+    pages.stamp(figure, "example")
+    figure.canvas.draw()
+    stamp = figure.texts[0].get_window_extent()
+    assert stamp.y1 < axes.xaxis.label.get_window_extent().y0
+    plt.close(figure)
+
+
 @pytest.mark.parametrize("value", ["simulated", "real"])
 def test_stamp_follows_the_switch(monkeypatch, value):
     monkeypatch.setenv("SISCM_DATA", value)

@@ -64,7 +64,7 @@ def test_law_shades_the_labels_that_can_be_said():
     plots.draw_law(left, right, p, q, label=1)
     shaded = [c.get_label() for c in right.collections]
     assert len(shaded) == 1
-    assert shaded[0].endswith("says 2")
+    assert shaded[0].startswith("says 2")
     plt.close(figure)
 
 
