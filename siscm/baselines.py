@@ -3,47 +3,66 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
 from siscm.checks import BoolArray, FloatArray, IntArray
 from siscm.gumbel import counterfactual_probabilities
 
-Rule = Callable[[FloatArray, FloatArray, IntArray, BoolArray], FloatArray]
-"""From log-marginals (n, k) of the observed and the target expert, the label observed (n,) and
-whether both are in one group (n,): the probabilities (n, k) of what the target says."""
+
+class Pairs(NamedTuple):
+    """Ordered pairs of opinions on one instance: what a rule may know when it infers the second.
+
+    Parameters
+    ----------
+    log_p_observed, log_p_target
+        Log-marginals (n, k) of the two experts.
+    label
+        Codes (n,) of what the observed expert said.
+    same_group
+        Whether both are in one group.
+    instance, observed, target
+        Positions (n,) in the opinions' ``instances`` and ``experts``.
+    """
+
+    log_p_observed: FloatArray
+    log_p_target: FloatArray
+    label: IntArray
+    same_group: BoolArray
+    instance: IntArray
+    observed: IntArray
+    target: IntArray
 
 
-def gumbel_max(
-    log_p_observed: FloatArray, log_p_target: FloatArray, label: IntArray, same_group: BoolArray
-) -> FloatArray:
+Rule = Callable[[Pairs], FloatArray]
+"""From n ordered pairs to the probabilities (n, k) of what the target says."""
+
+
+def gumbel_max(pairs: Pairs) -> FloatArray:
     """The Gumbel-Max SI-SCM: shared noise inside a group, the target's marginal across groups."""
-    out = np.exp(log_p_target)
-    out[same_group] = counterfactual_probabilities(
-        log_p_observed[same_group], log_p_target[same_group], label[same_group]
+    out, same = np.exp(pairs.log_p_target), pairs.same_group
+    out[same] = counterfactual_probabilities(
+        pairs.log_p_observed[same], pairs.log_p_target[same], pairs.label[same]
     )
     return out
 
 
-def marginals_only(
-    log_p_observed: FloatArray, log_p_target: FloatArray, label: IntArray, same_group: BoolArray
-) -> FloatArray:
+def marginals_only(pairs: Pairs) -> FloatArray:
     """Ignore the opinion observed: the paper's baseline "GNB", a noise of her own for each."""
-    return np.exp(log_p_target)
+    return np.exp(pairs.log_p_target)
 
 
-def one_noise(
-    log_p_observed: FloatArray, log_p_target: FloatArray, label: IntArray, same_group: BoolArray
-) -> FloatArray:
+def one_noise(pairs: Pairs) -> FloatArray:
     """One noise for all experts: the original Gumbel-Max SCM, Eq. 1 of the paper."""
-    return counterfactual_probabilities(log_p_observed, log_p_target, label)
+    return counterfactual_probabilities(pairs.log_p_observed, pairs.log_p_target, pairs.label)
 
 
-def copy(
-    log_p_observed: FloatArray, log_p_target: FloatArray, label: IntArray, same_group: BoolArray
-) -> FloatArray:
+def copy(pairs: Pairs) -> FloatArray:
     """She says what the observed expert said: a baseline that the paper leaves out."""
-    return np.asarray(np.arange(log_p_target.shape[-1]) == label[:, None], dtype=np.float64)
+    return np.asarray(
+        np.arange(pairs.log_p_target.shape[-1]) == pairs.label[:, None], dtype=np.float64
+    )
 
 
 RULES: dict[str, Rule] = {

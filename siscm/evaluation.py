@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from scipy.stats import bootstrap
 
-from siscm.baselines import RULES, Rule, gumbel_max
+from siscm.baselines import RULES, Pairs, Rule, gumbel_max
 from siscm.checks import FloatArray
 from siscm.inference import predict
 from siscm.opinions import Opinions
@@ -61,7 +61,17 @@ def all_pairs(
     parts = []
     for a, b in list(iter_pairs(opinions)) or [(nobody, nobody)]:
         for first, second in ((a, b), (b, a)):
-            law = rule(log_p[first], log_p[second], y[first], number[h[first]] == number[h[second]])
+            law = rule(
+                Pairs(
+                    log_p[first],
+                    log_p[second],
+                    y[first],
+                    number[h[first]] == number[h[second]],
+                    opinions.instance_codes[first],
+                    h[first],
+                    h[second],
+                )
+            )
             given_to_truth = law[np.arange(len(law)), y[second]]
             part = {"first": first, "second": second, "prediction": predict(law)}
             parts.append(pd.DataFrame({**part, "probability": given_to_truth}))
@@ -87,8 +97,9 @@ def compare(
     partition: Sequence[Sequence[Hashable]],
     *,
     rng: np.random.Generator,
+    rules: Mapping[str, Rule] = RULES,
 ) -> pd.DataFrame:
-    """Every rule of :data:`siscm.baselines.RULES` on all ordered pairs.
+    """Some rules on all ordered pairs, side by side.
 
     Parameters
     ----------
@@ -96,6 +107,8 @@ def compare(
         As for :func:`all_pairs`.
     rng
         Draws the bootstrap samples, the same ones for every rule.
+    rules
+        By name; default :data:`siscm.baselines.RULES`.
 
     Returns
     -------
@@ -109,9 +122,31 @@ def compare(
             opinions.n_classes,
             rng=np.random.default_rng(seed),
         )
-        for name, rule in RULES.items()
+        for name, rule in rules.items()
     }
     return pd.concat(tables, names=["rule", "scenario"])
+
+
+def per_expert(pairs: pd.DataFrame) -> pd.DataFrame:
+    """Accuracy of inferring each expert, in the paper's three scenarios.
+
+    Parameters
+    ----------
+    pairs
+        From :func:`all_pairs`.
+
+    Returns
+    -------
+    DataFrame
+        A row a target, a column a scenario; NaN for a target without such a pair.
+    """
+    right = (pairs["prediction"] == pairs["truth"]).astype(float)
+    by_target = pairs["target"]
+    kept = (right, right.where(pairs["same_group"]), right.where(~pairs["same_group"]))
+    columns = {
+        name: hits.groupby(by_target).mean() for name, hits in zip(SCENARIOS, kept, strict=True)
+    }
+    return pd.DataFrame(columns)
 
 
 def summary(

@@ -11,7 +11,8 @@ from hypothesis import given
 from strategies import log_dirichlet, rngs
 
 from siscm import Opinions, baselines
-from siscm.evaluation import SCENARIOS, all_pairs, summary
+from siscm.baselines import Pairs
+from siscm.evaluation import SCENARIOS, all_pairs, per_expert, summary
 
 COLUMNS = [
     "instance",
@@ -49,7 +50,9 @@ def test_all_pairs_is_what_a_slow_loop_finds(name: str, rng: np.random.Generator
             if row[g] < 0 or row[h] < 0:
                 continue
             same = g % 2 == h % 2
-            law = rule(log_p[[i], g], log_p[[i], h], row[[g]], np.array([same]))[0]
+            places = (np.array([place]) for place in (i, g, h))
+            one = Pairs(log_p[[i], g], log_p[[i], h], row[[g]], np.array([same]), *places)
+            law = rule(one)[0]
             expected.append(
                 (
                     opinions.instances[i],
@@ -241,3 +244,17 @@ def test_intervals_cover_the_truth() -> None:
     # instances fall a little short of 0.95.
     assert covered >= 69
     assert covered_naively < 60
+
+
+def test_per_expert_is_the_mean_over_her_pairs() -> None:
+    log_p, opinions = panel(np.random.default_rng(5))
+    pairs = all_pairs(log_p, opinions, PARTITION)
+    table = per_expert(pairs)
+    assert list(table.columns) == list(SCENARIOS)
+    for target, row in table.iterrows():
+        mine = pairs[pairs["target"] == target]
+        right, same = mine["prediction"] == mine["truth"], mine["same_group"]
+        for value, kept in zip(row, (right, right[same], right[~same]), strict=True):
+            assert value == pytest.approx(kept.mean(), nan_ok=True)
+    alone = per_expert(all_pairs(log_p, opinions, [[e] for e in opinions.experts]))
+    assert alone["same group"].isna().all()
