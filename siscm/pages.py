@@ -243,7 +243,7 @@ def provenance_page() -> str:
     files = "\n\n".join(
         f"**{source}.** Licence: {licence}.\n\n"
         + "\n".join(
-            f"- `{path}` from <{entry.url}>, SHA-256 `{entry.sha256}`"
+            f"- `{path}` from <{entry.url}>, SHA-256 `{entry.sha256}`, {entry.hash_from}"
             for path, entry in ENTRIES.items()
             if (entry.source, entry.licence) == (source, licence)
         )
@@ -262,8 +262,9 @@ Generated when the book is built, from `siscm/registry.py` and `expected/panels.
 No data file is part of this project. `make data` downloads them; a file already in the folder
 `SISCM_DATA_DIR` is used as it is if its SHA-256 is the one below, and refused if not.
 
-The addresses were put together from repository, folder and commit and could not be opened where
-this was written; the hashes were computed from the files.
+The addresses were put together from repository, folder and commit, or quoted from public code,
+and could not be opened where this was written. Each hash says where it comes from. The panels
+need only their own files and the counts; the others are for the paper's experiment.
 
 {files}
 

@@ -1,121 +1,44 @@
 """The data files: where each comes from, what it must be, and where it lies on this machine.
 
-Nothing in the package reads a data file that is not listed here, and no file is parsed before its
-SHA-256 agrees. :func:`locate` only looks; :func:`download` (``make data``) fetches what is
-missing. ``SISCM_DATA`` says whether real files are wanted at all, ``SISCM_DATA_DIR`` where they
-lie.
+Nothing in the package reads a data file that is not listed in :mod:`siscm.sources`, and no file is
+parsed before its SHA-256 agrees. :func:`locate` only looks; :func:`download` (``make data``)
+fetches what is missing. ``SISCM_DATA`` says whether real files are wanted at all,
+``SISCM_DATA_DIR`` where they lie.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Literal, cast
 
 import pooch
+
+from siscm.sources import ENTRIES, PANELS, PLACED_BY_HAND, Entry, lewidi_path
+
+__all__ = [
+    "ENTRIES",
+    "PANELS",
+    "PLACED_BY_HAND",
+    "Entry",
+    "data_folder",
+    "download",
+    "lewidi_path",
+    "locate",
+    "main",
+    "setting",
+]
 
 Setting = Literal["simulated", "real"]
 
 _TIMEOUT = 30.0
 """Seconds without an answer after which a download counts as failed."""
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One data file.
-
-    Parameters
-    ----------
-    path
-        Where it lies under the data folder, with forward slashes; also its name here.
-    sha256
-        What its bytes must hash to, in hexadecimal.
-    url
-        Where to get it: the address of one fixed commit.
-    licence
-        What its authors allow.
-    source
-        What to cite.
-    """
-
-    path: str
-    sha256: str
-    url: str
-    licence: str
-    source: str
-
-
-# These addresses could not be opened where this was written: they are put together from the
-# repositories, folders and commits that the files came from. If one is wrong, its download fails
-# with a clear error; the hash, which was computed from the file itself, is what protects.
-_RAW = "https://raw.githubusercontent.com"
-_LEWIDI = f"{_RAW}/Le-Wi-Di/le-wi-di.github.io/45d7b06e4c36b59472d6bdf9281f7f1e395eb0e0"
-_CIFAR10H = f"{_RAW}/jcpeterson/cifar-10h/48da312b193b82e6939ec20f23d1f09cbdd849c8"
-
-_SHARED_TASK = "Leonardelli et al., SemEval-2023 Task 11: Learning With Disagreements (Le-Wi-Di)"
-_LEWIDI_SOURCE = {
-    "HS-Brexit": "Akhtar, Basile and Patti (2021), Whose Opinions Matter? Perspective-aware "
-    f"Models to Identify Opinions of Hate Speech Victims; {_SHARED_TASK}",
-    "MD-Agreement": "Leonardelli et al. (2021), Agreeing to Disagree: Annotating Offensive "
-    f"Language Datasets with Annotators' Disagreement; {_SHARED_TASK}",
-}
-_LEWIDI_SHA256 = {
-    "HS-Brexit": {
-        "train": "d204d83c7b1a73f037b3aff36aac61357c08a96f96292a37ac7655eb562d81fb",
-        "dev": "77c17f95985cbb6db47ffcda637e717a9074f2660e15b5c0c1f9006f50da60a7",
-        "test": "24e5e1615818ff6e3b96e50245cfe10636ef8ec0ea51f2c2a60acb68858fd195",
-    },
-    "MD-Agreement": {
-        "train": "0b100595f7d10fd9b4624c647af2888597472b2dea90643dc788278714f57a6d",
-        "dev": "b42b6b54015589504de259241e14c17ff605baab4eb146effcb17a95fbfd69f5",
-        "test": "a30f185ece8bc99a45ce50e0311593ee1a6882a816c93f6915cabd368f3fad53",
-    },
-}
-_CIFAR10H_SHA256 = {
-    "counts": "9b36b4550349af56c79083356312eb4af856cc5fd3caf1f669d40b9d0bbb69ff",
-}
-
-
-def lewidi_path(name: str, split: str) -> str:
-    """The registry's path of one split of a Le-Wi-Di panel."""
-    return f"lewidi/{name}_dataset/{name}_{split}.json"
-
-
-def _entries() -> list[Entry]:
-    lewidi = [
-        Entry(
-            path=lewidi_path(name, split),
-            sha256=sha256,
-            url=f"{_LEWIDI}/LeWiDi_2-2023/{name}_dataset/{name}_{split}.json",
-            licence="research use; cite the shared task",
-            source=_LEWIDI_SOURCE[name],
-        )
-        for name, splits in _LEWIDI_SHA256.items()
-        for split, sha256 in splits.items()
-    ]
-    cifar10h = [
-        Entry(
-            path=f"cifar10h/cifar10h-{what}.npy",
-            sha256=sha256,
-            url=f"{_CIFAR10H}/data/cifar10h-{what}.npy",
-            licence="CC BY-NC-SA 4.0",
-            source="Peterson, Battleday, Griffiths and Russakovsky (2019), Human Uncertainty Makes "
-            "Classification More Robust",
-        )
-        for what, sha256 in _CIFAR10H_SHA256.items()
-    ]
-    return lewidi + cifar10h
-
-
-ENTRIES: Mapping[str, Entry] = MappingProxyType({entry.path: entry for entry in _entries()})
-"""Every data file by its path under the data folder."""
 
 
 def setting() -> Setting:
@@ -146,7 +69,7 @@ def locate(path: str) -> Path:
     Parameters
     ----------
     path
-        A key of :data:`ENTRIES`.
+        A key of :data:`ENTRIES` or :data:`PLACED_BY_HAND`.
 
     Raises
     ------
@@ -155,19 +78,24 @@ def locate(path: str) -> Path:
     ValueError
         If its bytes are not those expected, or the registry has no such path.
     """
-    entry = _entry(path)
     local = data_folder() / path
+    if path in PLACED_BY_HAND:
+        sha256, ways, remedy = PLACED_BY_HAND[path], "Put it there by hand", "Move it away"
+    else:
+        entry = _entry(path)
+        sha256 = entry.sha256
+        ways = f"Run `make data` to download it, put it there by hand (from {entry.url})"
+        remedy = "Move it away and run `make data`"
     if not local.is_file():
         raise FileNotFoundError(
-            f"{path} is not in the data folder {data_folder()}. Run `make data` to download it, "
-            f"put it there by hand (from {entry.url}), or let SISCM_DATA_DIR name the folder "
-            "that holds it."
+            f"{path} is not in the data folder {data_folder()}. {ways}, or let SISCM_DATA_DIR "
+            "name the folder that holds it."
         )
     _verify(
         local,
-        entry,
+        sha256,
         f"{local} is not the file expected",
-        "Move it away and run `make data`, or let SISCM_DATA_DIR name a folder with the right one.",
+        f"{remedy}, or let SISCM_DATA_DIR name a folder with the right one.",
     )
     return local
 
@@ -185,8 +113,8 @@ def download(path: str | None = None) -> list[Path]:
         untouched), or the registry has no such path.
     ConnectionError
         If the address cannot be reached, refuses, or breaks off.
-    PermissionError
-        If the data folder cannot be written.
+    OSError
+        If the data folder cannot be written, or its disk is full.
     """
     entries = list(ENTRIES.values()) if path is None else [_entry(path)]
     folder = data_folder()
@@ -202,12 +130,10 @@ def _entry(path: str) -> Entry:
     return ENTRIES[path]
 
 
-def _verify(file: Path, entry: Entry, problem: str, remedy: str) -> None:
+def _verify(file: Path, sha256: str, problem: str, remedy: str) -> None:
     found = pooch.file_hash(str(file), alg="sha256")
-    if found != entry.sha256:
-        raise ValueError(
-            f"{problem}: its SHA-256 should be {entry.sha256}, but is {found}. {remedy}"
-        )
+    if found != sha256:
+        raise ValueError(f"{problem}: its SHA-256 should be {sha256}, but is {found}. {remedy}")
 
 
 def _fetch(entry: Entry, folder: Path) -> None:
@@ -222,7 +148,7 @@ def _fetch(entry: Entry, folder: Path) -> None:
             _stream(entry, staged)
             _verify(
                 staged,
-                entry,
+                entry.sha256,
                 f"what {entry.url} sent is not {entry.path}",
                 "Nothing was kept. Try again later, or get the file elsewhere and put it into "
                 f"{folder} by hand.",
@@ -250,6 +176,11 @@ def _stream(entry: Entry, file: Path) -> None:
     try:
         pooch.HTTPDownloader(timeout=_TIMEOUT)(entry.url, str(file), None)
     except OSError as error:  # requests derives all its errors from it
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise OSError(
+                f"{entry.path} does not fit on the disk of the data folder ({error.strerror}). "
+                "Nothing was kept. Make room, or let SISCM_DATA_DIR name a folder with more."
+            ) from error
         answer = getattr(error, "response", None)
         reason = "there is no connection, or it broke off"
         if answer is not None:
@@ -264,12 +195,12 @@ def _stream(entry: Entry, file: Path) -> None:
 def main(arguments: Sequence[str] = ()) -> int:
     """Download every data file (``make data``), a line each; return the exit code.
 
-    With the argument ``check`` nothing is downloaded: the files must be there.
+    With the argument ``check`` nothing is downloaded: the files of :data:`PANELS` must be there.
     """
     # A polite kill unwinds like Ctrl-C does, so that it leaves nothing half-written behind.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     only_check = list(arguments) == ["check"]
-    for path in ENTRIES:
+    for path in PANELS if only_check else ENTRIES:
         try:
             local = locate(path) if only_check else download(path)[0]
         except (OSError, ValueError) as error:

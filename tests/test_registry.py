@@ -2,58 +2,37 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import signal
 import subprocess
 import sys
-import threading
+import tempfile
+import tracemalloc
 from collections.abc import Iterator
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from serving import Server, serving
 
 from siscm import registry
+from siscm.sources import COUNTS, IMAGES, JPEG_IMAGES, RAW, WEIGHTS
 
 CONTENT = b"[1, 2, 3]\n" * 20_000
 PATH = "some/where/good.json"
-HALFWAY, GO_ON = threading.Event(), threading.Event()
-"""Of the address that stalls: it has sent a part; it may stop waiting."""
-
-
-class Handler(BaseHTTPRequestHandler):
-    """Serves CONTENT well or badly, by what the address asks for."""
-
-    def do_GET(self) -> None:
-        kind = self.path.strip("/")
-        if kind == "missing":
-            self.send_error(404)
-            return
-        body = {"altered": b"x" + CONTENT[1:], "short": CONTENT[:-1]}.get(kind, CONTENT)
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body) + (1000 if kind == "truncated" else 0)))
-        self.end_headers()
-        if kind == "stalling":
-            self.wfile.write(body[:100_000])
-            HALFWAY.set()
-            GO_ON.wait(timeout=60)
-            return
-        self.wfile.write(body)
-
-    def log_message(self, *args: object) -> None:
-        """Keep quiet."""
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
-        thread = threading.Thread(target=http.serve_forever, daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{http.server_address[1]}"
-        http.shutdown()
-        thread.join()
+def serving_content() -> Iterator[Server]:
+    with serving(CONTENT) as server:
+        yield server
+
+
+@pytest.fixture
+def server(serving_content: Server) -> str:
+    return serving_content.url
 
 
 @pytest.fixture
@@ -84,19 +63,34 @@ def put(folder: Path, content: bytes) -> Path:
 
 
 def test_entries_are_well_formed() -> None:
-    assert len(registry.ENTRIES) == 7
+    assert len(registry.ENTRIES) == 10
     for path, entry in registry.ENTRIES.items():
         assert entry.path == path
         assert len(bytes.fromhex(entry.sha256)) == 32
-        repository, commit = entry.url.removeprefix("https://raw.githubusercontent.com/").split(
-            "/"
-        )[1:3]
-        assert repository in ("le-wi-di.github.io", "cifar-10h")
-        assert len(bytes.fromhex(commit)) == 20, "not pinned to a commit"
+        assert entry.url.startswith("https://")
         assert entry.url.endswith(Path(path).name)
         assert entry.licence
         assert entry.source
-    assert len({entry.sha256 for entry in registry.ENTRIES.values()}) == 7
+        if path in registry.PANELS:
+            assert entry.hash_from == "computed from the file"
+        else:
+            assert "no copy was at hand" in entry.hash_from
+    hashes = {entry.sha256 for entry in registry.ENTRIES.values()}
+    assert len(hashes | set(registry.PLACED_BY_HAND.values())) == 11
+
+
+@pytest.mark.parametrize("path", [*registry.PANELS, RAW])
+def test_addresses_on_github_are_pinned_to_a_commit(path: str) -> None:
+    parts = registry.ENTRIES[path].url.split("/")
+    commits = [part for part in parts if len(part) == 40]
+    assert len(commits) == 1
+    assert bytes.fromhex(commits[0])
+    assert parts[4] in ("le-wi-di.github.io", "cifar-10h")
+
+
+def test_the_weights_address_begins_with_the_hash() -> None:
+    entry = registry.ENTRIES[WEIGHTS]
+    assert entry.url.endswith(f"-{entry.sha256[:8]}.pth")
 
 
 def test_setting_defaults_to_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -293,22 +287,22 @@ def test_two_processes_at_once(folder: Path, server: str) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_download_stopped_halfway_leaves_nothing(
-    folder: Path, server: str, number: signal.Signals
+    folder: Path, serving_content: Server, number: signal.Signals
 ) -> None:
-    HALFWAY.clear()
-    GO_ON.clear()
-    command = script(f"{server}/stalling", "sys.exit(registry.main())")
+    serving_content.halfway.clear()
+    serving_content.go_on.clear()
+    command = script(f"{serving_content.url}/stalling", "sys.exit(registry.main())")
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
-        assert HALFWAY.wait(timeout=60)
+        assert serving_content.halfway.wait(timeout=60)
         assert any(folder.rglob(".siscm-*")), "the test has to stop it while it writes"
         process.send_signal(number)
         assert process.wait(timeout=60) != 0
-    GO_ON.set()
+    serving_content.go_on.set()
     assert not folder.parent.exists()
 
 
 @pytest.mark.real_data
-@pytest.mark.parametrize("path", registry.ENTRIES)
+@pytest.mark.parametrize("path", registry.PANELS)
 def test_the_real_file_is_there_and_right(path: str) -> None:
     assert registry.locate(path).stat().st_size > 0
 
@@ -324,3 +318,99 @@ def test_check_downloads_nothing(
     said = capsys.readouterr().err
     assert next(iter(registry.ENTRIES)) in said
     assert "make data" in said
+
+
+def test_check_asks_only_for_what_the_panels_need(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(registry, "locate", asked.append)
+    assert registry.main(["check"]) == 0
+    assert len(asked) == 7
+    assert asked[-1] == COUNTS
+    assert all(path.startswith("lewidi/") for path in asked[:-1])
+
+
+def test_the_command_downloads_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(registry, "download", lambda path: [asked.append(path)])
+    assert registry.main() == 0
+    assert asked == list(registry.ENTRIES)
+    assert {RAW, IMAGES, WEIGHTS} < set(asked)
+
+
+def test_a_file_placed_by_hand_has_no_address(folder: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="Put it there by hand, or let SISCM") as caught:
+        registry.locate(JPEG_IMAGES)
+    assert "make data" not in str(caught.value)
+    with pytest.raises(ValueError, match=r"no file 'cifar10/cifar10_test_jpeg\.npz'"):
+        registry.download(JPEG_IMAGES)
+    (folder / JPEG_IMAGES).parent.mkdir(parents=True)
+    (folder / JPEG_IMAGES).write_bytes(CONTENT)
+    with pytest.raises(ValueError, match=r"not the file expected.*Move it away, or let SISCM"):
+        registry.locate(JPEG_IMAGES)
+
+
+@pytest.fixture
+def read_only(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A data folder with the file in it that nobody here may write, root included."""
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name)
+        monkeypatch.setenv("SISCM_DATA_DIR", name)
+        put(place, CONTENT)
+        folders = [place / "some/where", place / "some", place]
+        for part in folders:
+            part.chmod(0o555)
+        if os.geteuid() == 0:
+            os.seteuid(65534)
+        try:
+            yield place
+        finally:
+            if os.getuid() == 0:
+                os.seteuid(0)
+            for part in folders:
+                part.chmod(0o755)
+
+
+def test_a_read_only_folder_is_used_but_not_written(
+    read_only: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = serve(monkeypatch, "http://127.0.0.1:9/nobody")
+    before = everything_below(read_only)
+    assert registry.download() == [read_only / PATH]
+    for path in ("some/where/other.json", "new/other.json"):
+        monkeypatch.setattr(registry, "ENTRIES", {path: replace(entry, path=path)})
+        with pytest.raises(PermissionError, match=rf"cannot write {path} into .*SISCM_DATA_DIR"):
+            registry.download()
+    assert everything_below(read_only) == before
+
+
+def test_a_full_disk_is_not_taken_for_a_broken_line(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serve(monkeypatch, "http://127.0.0.1:9/nobody")
+
+    def full(*args: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("pooch.HTTPDownloader.__call__", full)
+    with pytest.raises(OSError, match=r"does not fit on the disk.*No space left") as caught:
+        registry.download()
+    assert not isinstance(caught.value, ConnectionError)
+    assert not folder.parent.exists()
+
+
+def test_a_large_file_is_streamed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Downloading and verifying take far less memory than the file is large."""
+    content = bytes(60_000_000)
+    with serving(content) as large:
+        entry = registry.Entry(
+            PATH, hashlib.sha256(content).hexdigest(), f"{large.url}/good", "", ""
+        )
+        monkeypatch.setattr(registry, "ENTRIES", {PATH: entry})
+        tracemalloc.start()
+        try:
+            registry.download()
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    assert (folder / PATH).stat().st_size == len(content)
+    assert peak < 20_000_000

@@ -1,0 +1,187 @@
+"""From CIFAR-10H's raw opinions to the paper's training and test set (its Section 6)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from sklearn.model_selection import train_test_split
+
+from siscm.checks import BoolArray, IntArray
+from siscm.opinions import Opinions
+
+Reading = Literal["released", "paper"]
+
+ALL, DISAGREEMENT, SPLIT, EXPERTS, IMAGES = STEPS = (
+    "raw file",
+    "images with disagreement",
+    "split",
+    "experts with enough opinions",
+    "images with two experts",
+)
+"""The steps of :func:`preprocess`, as the table of what each kept names them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Preprocessed:
+    """The paper's training and test set, and how they came about.
+
+    Parameters
+    ----------
+    train, test
+        What the same experts said about different images; classes 0, ..., k - 1.
+    kept
+        What was left after each step: index ``step`` (of :data:`STEPS`) and ``part`` (``all``,
+        ``train``, ``test``); how many ``opinions``, ``images`` and ``experts``, counting those
+        with an opinion.
+    """
+
+    train: Opinions
+    test: Opinions
+    kept: pd.DataFrame
+
+
+def preprocess(
+    raw: pd.DataFrame,
+    *,
+    reading: Reading = "released",
+    joined: Literal["or", "and"] = "or",
+    min_train: int = 130,
+    min_test: int = 20,
+    n_classes: int = 10,
+    test_size: float = 0.2,
+    seed: int = 3993,
+) -> Preprocessed:
+    """The images on which people disagree, split, and the experts who labelled enough of them.
+
+    1. Keep images to which not all annotators gave the same label.
+    2. Split them into training and test images.
+    3. Keep experts with enough opinions in both, and with every label among those in training.
+    4. Keep images about which two or more of these experts have an opinion.
+
+    Parameters
+    ----------
+    raw
+        A row an opinion, with columns ``annotator``, ``image`` and ``chosen_label``, as from
+        :func:`siscm.cifar10h_raw.read_raw`. The order of its rows never matters.
+    reading
+        What "enough" means. ``"released"``, as the code of the paper's authors has it: *more*
+        than ``min_train`` and *more* than ``min_test``. ``"paper"``, as its text has it: who has
+        *fewer* than these is dropped.
+    joined
+        For the reading ``"paper"``, whose sentence can be taken in two ways: drop experts who
+        have too few opinions *or* lack a label (default), or only those to whom both applies.
+    min_train, min_test
+        Opinions about training and test images.
+    n_classes
+        How many labels there are: :math:`k`.
+    test_size, seed
+        Share of the images that goes to the test set, and ``random_state`` of scikit-learn's
+        ``train_test_split``, which gets the images in the order of their numbers.
+
+    Raises
+    ------
+    ValueError
+        If a step leaves nothing, which the error names; if an annotator contradicts herself; if
+        a label is not one of the classes; or if ``reading`` or ``joined`` is unknown.
+    """
+    if reading not in ("released", "paper") or joined not in ("or", "and"):
+        raise ValueError(
+            f"reading is {reading!r} and joined {joined!r}; they must be 'released' or 'paper', "
+            "and 'or' or 'and'."
+        )
+    if reading == "released" and joined == "and":
+        raise ValueError("joined='and' is a reading of the paper's text: say reading='paper'.")
+    everything = Opinions.from_long(
+        raw, "image", "annotator", "chosen_label", classes=range(n_classes)
+    )
+    record = _Record(everything)
+
+    disagreed = everything.instances[_distinct_labels(everything, "instance") > 1]
+    disputed = everything.select(instances=disagreed)
+    record.add(DISAGREEMENT, all=disputed)
+
+    if len(disagreed) < 2:
+        raise ValueError(f"step {SPLIT!r}: one image cannot be split into training and test.")
+    train_images, test_images = train_test_split(
+        disagreed.to_numpy(), test_size=test_size, random_state=seed
+    )
+    train, test = (disputed.select(np.sort(images)) for images in (train_images, test_images))
+    record.add(SPLIT, train=train, test=test)
+
+    few = _few(train, min_train, reading) | _few(test, min_test, reading)
+    lacking = _distinct_labels(train, "expert") < n_classes
+    dropped = few & lacking if joined == "and" else few | lacking
+    experts = disputed.experts[~dropped]
+    train, test = (part.select(experts=experts) for part in (train, test))
+    record.add(EXPERTS, train=train, test=test)
+
+    train, test = (
+        part.select(part.instances[_counts(part, "instance") >= 2]) for part in (train, test)
+    )
+    record.add(IMAGES, train=train, test=test)
+    return Preprocessed(train, test, record.table())
+
+
+class _Record:
+    """What was left after each step; refuses a step that leaves nothing."""
+
+    def __init__(self, everything: Opinions) -> None:
+        self.rows: dict[tuple[str, str], IntArray] = {}
+        self.add(ALL, all=everything)
+
+    def add(self, step: str, **parts: Opinions) -> None:
+        """Count what is left of each part, and of all together."""
+        for part, opinions in parts.items():
+            if not len(opinions):
+                where = "" if part == "all" else f" for the {part} set"
+                raise ValueError(f"step {step!r} leaves no opinion{where}.")
+        left = list(parts.values())
+        self._count(step, "all", *left)
+        if len(left) > 1:
+            for part, opinions in parts.items():
+                self._count(step, part, opinions)
+
+    def _count(self, step: str, part: str, *left: Opinions) -> None:
+        # The parts share their experts, not their images.
+        experts = np.unique(np.concatenate([opinions.expert_codes for opinions in left]))
+        self.rows[step, part] = np.array(
+            [
+                sum(map(len, left)),
+                sum(len(np.unique(opinions.instance_codes)) for opinions in left),
+                len(experts),
+            ]
+        )
+
+    def table(self) -> pd.DataFrame:
+        return pd.DataFrame(
+            list(self.rows.values()),
+            index=pd.MultiIndex.from_tuples(list(self.rows), names=["step", "part"]),
+            columns=["opinions", "images", "experts"],
+        )
+
+
+def _few(opinions: Opinions, threshold: int, reading: Reading) -> BoolArray:
+    counts = _counts(opinions, "expert")
+    return counts <= threshold if reading == "released" else counts < threshold
+
+
+def _counts(opinions: Opinions, role: Literal["instance", "expert"]) -> IntArray:
+    """How many opinions there are about each instance, or by each expert."""
+    codes, names = _codes(opinions, role)
+    return np.bincount(codes, minlength=len(names))
+
+
+def _distinct_labels(opinions: Opinions, role: Literal["instance", "expert"]) -> IntArray:
+    """How many different labels each instance was given, or each expert gave."""
+    codes, names = _codes(opinions, role)
+    seen = np.unique(codes * opinions.n_classes + opinions.label_codes)
+    return np.bincount(seen // opinions.n_classes, minlength=len(names))
+
+
+def _codes(opinions: Opinions, role: Literal["instance", "expert"]) -> tuple[IntArray, pd.Index]:
+    if role == "instance":
+        return opinions.instance_codes, opinions.instances
+    return opinions.expert_codes, opinions.experts
