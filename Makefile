@@ -12,6 +12,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
+# torch is large and not in the lock: an environment of its own, for extracting features.
+FEATURES := .venv-features
+FEATURES_INSTALLED := $(FEATURES)/.installed
+
 # What a caller has set for other work must not reach the notebooks or the tests.
 unexport PYTHONPATH PYTHONSTARTUP PYTEST_ADDOPTS JUPYTER_PATH MATPLOTLIBRC MPLBACKEND
 export IPYTHONDIR := $(CURDIR)/_build/ipython
@@ -24,10 +28,10 @@ FONTS := _build/matplotlib/.ready
 SIMULATED := SISCM_DATA=simulated
 REAL := SISCM_DATA=real
 
-.PHONY: help book book-real test test-quick test-real lint outputs record data bench lock clean
+.PHONY: help book book-real test test-quick test-real test-features lint outputs record data bench lock clean
 
 help:  ## list the commands
-	@sed -n 's/^\([a-z-]*\):[^#]*## */\1	/p' $(MAKEFILE_LIST) | expand -t 12
+	@sed -n 's/^\([a-z-]*\):[^#]*## */\1	/p' $(MAKEFILE_LIST) | expand -t 15
 
 book: $(INSTALLED) $(FONTS)  ## run every notebook on simulated data and build the book: _build/html
 	$(SIMULATED) $(BIN)/python book/build.py html
@@ -48,6 +52,9 @@ test-quick: $(INSTALLED)  ## tests of the package only, no notebooks, stop at th
 test-real: $(INSTALLED)  ## the tests that read the real files (SISCM_DATA_DIR says where they are)
 	@$(BIN)/python -m siscm.registry check
 	$(REAL) $(BIN)/python -m pytest -m real_data tests
+
+test-features: $(FEATURES_INSTALLED)  ## install torch (several GB) apart, in .venv-features, and test the extractor
+	$(SIMULATED) $(FEATURES)/bin/python -m pytest tests/features
 
 lint: $(INSTALLED)  ## style, types, workflows, citation file
 	$(BIN)/ruff check
@@ -79,7 +86,7 @@ lock:  ## remake requirements.lock from pyproject.toml
 		--no-emit-index-url --custom-compile-command "make lock" --output-file requirements.lock
 
 clean:  ## remove everything that make made, the environment included
-	rm -rf $(VENV) _build .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf $(VENV) $(FEATURES) _build .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(INSTALLED): requirements.lock pyproject.toml
@@ -90,6 +97,16 @@ $(INSTALLED): requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+# What the lock has is taken as it is there; sympy, a need of torch's, wants an older mpmath.
+$(FEATURES_INSTALLED): requirements.lock pyproject.toml
+	$(PYTHON) -m venv $(FEATURES)
+	sed -nE '/^mpmath==/d; s/^([a-zA-Z].*) \\$$/\1/p' requirements.lock > $(FEATURES)/constraints.txt
+	$(FEATURES)/bin/python -m pip install --quiet --disable-pip-version-check \
+		--constraint $(FEATURES)/constraints.txt hatchling editables
+	$(FEATURES)/bin/python -m pip install --quiet --disable-pip-version-check \
+		--constraint $(FEATURES)/constraints.txt --no-build-isolation -e '.[features]' pytest hypothesis
 	@touch $@
 
 $(FONTS): $(INSTALLED)
