@@ -204,7 +204,7 @@ def run(root: Path, setting: str) -> Path:
 
 def assemble(root: Path, source: Path) -> None:
     """Lay the rest of the book beside the notebooks that were run."""
-    from siscm import pages  # here, so that notebooks can be run and checked without the pages
+    from siscm import provenance  # here, so that notebooks can be run and checked without the pages
 
     for name in ("_config.yml", "_toc.yml"):
         shutil.copy(root / name, source / name)
@@ -215,7 +215,7 @@ def assemble(root: Path, source: Path) -> None:
     store_pictures(notebooks, source / "book" / "figures")
     mathjax = distribution("sphinx-mathjax-offline").locate_file(MATHJAX)
     shutil.copy(Path(str(mathjax)), source / "book" / "_static" / "mathjax.js")
-    (source / "book" / "provenance.md").write_text(pages.provenance_page(), encoding="utf-8")
+    (source / "book" / "provenance.md").write_text(provenance.provenance_page(), encoding="utf-8")
 
 
 def html(root: Path, setting: str) -> Path:

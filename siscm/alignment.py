@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,9 @@ from pandas.api.types import is_list_like
 
 from siscm.checks import IntArray
 from siscm.marginals import Features
-from siscm.names import find, first_unknown, plain
+from siscm.names import find, first_unknown, given_names, plain
 from siscm.opinions import NOT_ASKED, Opinions
+from siscm.partition import group_of
 
 
 def align_features(X: Any, instances: pd.Index[Any] | None) -> Features:
@@ -225,3 +226,24 @@ def _known(names: list[Any], known: pd.Index[Any], role: str) -> IntArray:
             f"known are {[plain(name) for name in known[:10]]}{' ...' if len(known) > 10 else ''}."
         )
     return codes
+
+
+def align_partition(
+    partition: Sequence[Sequence[Hashable]], experts: pd.Index[Any]
+) -> list[list[int]]:
+    """Groups of expert ids that a caller gave, as sorted positions in ``experts``.
+
+    Raises
+    ------
+    ValueError
+        If it is not a list of lists, or not a partition of the experts; the error names whom.
+    """
+    if not is_list_like(partition) or not all(is_list_like(group) for group in partition):
+        raise ValueError(
+            f"partition must be a list of lists of expert ids, [[...], [...]]; got {partition!r}."
+        )
+    groups = [
+        [plain(expert) for expert in given_names(list(group), "expert")] for group in partition
+    ]
+    group_of(groups, map(plain, experts))
+    return [sorted(find(group, experts, "expert").tolist()) for group in groups]

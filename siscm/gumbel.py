@@ -101,15 +101,8 @@ def _counterfactual_rows(log_p: FloatArray, log_q: FloatArray, label: IntArray) 
     law[rows, position] = stay[rows, position]
     np.minimum(law, 1.0, out=law)  # rounding may leave a certain label just above 1
     out = np.empty_like(law)
-    out.reshape(-1)[_flat(order)] = law
+    out.reshape(-1)[order + order.shape[1] * rows[:, None]] = law
     return out
-
-
-def _flat(order: IntArray) -> IntArray:
-    """Places of ``order`` (n, k) in the flattened rows: one index is three times as fast as two."""
-    n, k = order.shape
-    places: IntArray = order + k * np.arange(n)[:, None]
-    return places
 
 
 def _knots(
@@ -135,7 +128,8 @@ def _knots(
     # Impossible for both: neither knot nor mass. At zero it changes nothing.
     log_theta[np.isnan(log_theta)] = -np.inf
     order = np.argsort(log_theta, axis=-1)
-    flat = _flat(order)
+    # One index into the flattened rows is three times as fast as two.
+    flat = order + order.shape[1] * np.arange(len(order))[:, None]
     log_theta, p, q = log_theta.reshape(-1)[flat], p.reshape(-1)[flat], q.reshape(-1)[flat]
     theta_or_1 = np.exp(np.minimum(log_theta, 0.0))
     inverse_or_1 = np.exp(np.minimum(-log_theta, 0.0))

@@ -8,19 +8,19 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from pandas.api.types import is_list_like
 from sklearn.base import BaseEstimator
 from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.validation import check_is_fitted
 
 from siscm import inference
-from siscm.alignment import align_columns, align_features, align_observed
+from siscm.alignment import align_columns, align_features, align_observed, align_partition
+from siscm.answers import disagreement_table, refuse_other_than_one, second_opinions_table
 from siscm.checks import FloatArray, IntArray
 from siscm.graph import SimilarityGraph
 from siscm.marginals import Features, all_log_marginals, fit_marginals, opinion_log_marginals
-from siscm.names import as_index, find, given_names, plain
-from siscm.opinions import NOT_ASKED, Opinions
-from siscm.partition import greedy, group_of
+from siscm.names import as_index, find, plain
+from siscm.opinions import Opinions
+from siscm.partition import greedy
 
 Observed = Opinions | Mapping[Hashable, Any]
 
@@ -123,7 +123,9 @@ class GumbelMaxSISCM(BaseEstimator):  # type: ignore[misc] # scikit-learn has no
         marginal_rng, partition_rng, sampling_rng = self._generators()
         inference.law_of(self.method, self.n_samples, sampling_rng)  # refuses now, not later
         features = align_features(X, opinions.instances)
-        given = None if self.partition is None else _groups(self.partition, opinions.experts)
+        given = (
+            None if self.partition is None else align_partition(self.partition, opinions.experts)
+        )
         expert_model = GaussianNB() if self.expert_model is None else self.expert_model
         models = fit_marginals(expert_model, features, opinions, marginal_rng, self.n_jobs)
         log_p = opinion_log_marginals(models, features, opinions, self.min_proba)
@@ -220,15 +222,7 @@ class GumbelMaxSISCM(BaseEstimator):  # type: ignore[misc] # scikit-learn has no
         """
         features, codes, instances = self._aligned(X, observed)
         law = self._counterfactual(features, codes, instances)
-        n, n_experts, k = law.shape
-        return pd.DataFrame(
-            {
-                "instance": instances.repeat(n_experts * k),
-                "expert": np.tile(self.experts_.repeat(k), n),
-                "label": np.tile(self.classes_, n * n_experts),
-                "probability": law.ravel(),
-            }
-        )
+        return second_opinions_table(law, instances, self.experts_, self.classes_)
 
     def rank_disagreement(self, X: Any, observed: Observed) -> pd.DataFrame:
         """Whom to ask for another view: experts by how likely they are to say something else.
@@ -245,29 +239,9 @@ class GumbelMaxSISCM(BaseEstimator):  # type: ignore[misc] # scikit-learn has no
             If an instance has not exactly one observed opinion.
         """
         features, codes, instances = self._aligned(X, observed)
-        asked = codes != NOT_ASKED
-        if (asked.sum(axis=1) != 1).any():
-            row = int(np.argmax(asked.sum(axis=1) != 1))
-            raise ValueError(
-                f"instance {plain(instances[row])!r} has {int(asked[row].sum())} observed "
-                "opinions; ranking who disagrees needs exactly one."
-            )
-        n, speaker = len(codes), asked.argmax(axis=1)
-        said = codes[np.arange(n), speaker]
+        refuse_other_than_one(codes, instances)
         law = self._counterfactual(features, codes, instances)
-        agrees = np.take_along_axis(law, said[:, None, None], axis=2)[:, :, 0]
-        differs = 1 - agrees
-        differs[asked] = -1
-        order = np.argsort(-differs, axis=1, kind="stable")[:, :-1]
-        width = order.shape[1]
-        return pd.DataFrame(
-            {
-                "instance": instances.repeat(width),
-                "observed": self.experts_[speaker].repeat(width),
-                "expert": self.experts_[order].ravel(),
-                "probability": np.take_along_axis(differs, order, axis=1).ravel(),
-            }
-        )
+        return disagreement_table(law, codes, instances, self.experts_)
 
     def _counterfactual(
         self, features: Features, codes: IntArray, instances: pd.Index[Any]
@@ -321,16 +295,3 @@ class GumbelMaxSISCM(BaseEstimator):  # type: ignore[misc] # scikit-learn has no
                 "random_state is a RandomState; pass a seed or a numpy.random.Generator."
             )
         return np.random.default_rng(self.random_state).spawn(3)
-
-
-def _groups(partition: Sequence[Sequence[Hashable]], experts: pd.Index[Any]) -> list[list[int]]:
-    """A partition that the user gave, as positions; refused if it is none of the experts."""
-    if not is_list_like(partition) or not all(is_list_like(group) for group in partition):
-        raise ValueError(
-            f"partition must be a list of lists of expert ids, [[...], [...]]; got {partition!r}."
-        )
-    groups = [
-        [plain(expert) for expert in given_names(list(group), "expert")] for group in partition
-    ]
-    group_of(groups, map(plain, experts))
-    return [sorted(find(group, experts, "expert").tolist()) for group in groups]

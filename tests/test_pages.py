@@ -6,6 +6,7 @@ import pytest
 from matplotlib import pyplot as plt
 
 from siscm import pages
+from siscm.provenance import provenance_page
 from siscm.registry import ENTRIES
 
 
@@ -121,7 +122,7 @@ def test_sizes_keep_their_order_where_one_panel_lacks_a_figure():
 
 
 def test_provenance_names_every_file():
-    text = pages.provenance_page()
+    text = provenance_page()
     for path, entry in ENTRIES.items():
         assert f"`{path}`" in text
         assert entry.sha256 in text

@@ -1,0 +1,48 @@
+"""The book's page on where its data come from."""
+
+from __future__ import annotations
+
+from siscm.pages import expected
+from siscm.registry import ENTRIES
+
+
+def provenance_page() -> str:
+    """A page of the book, as Markdown: the data files, and the figures recorded on them."""
+    sources = dict.fromkeys((entry.source, entry.licence) for entry in ENTRIES.values())
+    files = "\n\n".join(
+        f"**{source}.** Licence: {licence}.\n\n"
+        + "\n".join(
+            f"- `{path}` from <{entry.url}>, SHA-256 `{entry.sha256}`, {entry.hash_from}"
+            for path, entry in ENTRIES.items()
+            if (entry.source, entry.licence) == (source, licence)
+        )
+        for source, licence in sources
+    )
+    recorded = "\n".join(
+        f"| {name} | {entry['date']} | " + ", ".join(f"`{path}`" for path in entry["files"]) + " |"
+        for name, entry in expected("panels").items()
+    )
+    return f"""# Provenance
+
+Generated when the book is built, from `siscm/registry.py` and `expected/panels.json`.
+
+## Data files
+
+No data file is part of this project. `make data` downloads them; a file already in the folder
+`SISCM_DATA_DIR` is used as it is if its SHA-256 is the one below, and refused if not.
+
+The addresses were put together from repository, folder and commit, or quoted from public code,
+and could not be opened where this was written. Each hash says where it comes from. The panels
+need only their own files and the counts; the others are for the paper's experiment.
+
+{files}
+
+## Figures recorded on real files
+
+`expected/panels.json` holds them; `make record` writes it, and `make test-real` recomputes every
+number in it.
+
+| panel | recorded | files |
+|---|---|---|
+{recorded}
+"""
