@@ -97,18 +97,40 @@ def compare(
     partition: Sequence[Sequence[Hashable]],
     *,
     rng: np.random.Generator,
-    rules: Mapping[str, Rule] = RULES,
 ) -> pd.DataFrame:
-    """Some rules on all ordered pairs, side by side.
+    """Every rule of :data:`siscm.baselines.RULES` on all ordered pairs.
 
     Parameters
     ----------
     log_marginals, opinions, partition
         As for :func:`all_pairs`.
     rng
+        As for :func:`summaries`.
+
+    Returns
+    -------
+    DataFrame
+        As of :func:`summaries`.
+    """
+    pairs = {
+        name: all_pairs(log_marginals, opinions, partition, rule) for name, rule in RULES.items()
+    }
+    return summaries(pairs, opinions.n_classes, rng=rng)
+
+
+def summaries(
+    pairs: Mapping[str, pd.DataFrame], n_classes: int, *, rng: np.random.Generator
+) -> pd.DataFrame:
+    """Rules side by side: the :func:`summary` of each.
+
+    Parameters
+    ----------
+    pairs
+        For each rule, by name, what :func:`all_pairs` gave.
+    n_classes
+        How many labels there are.
+    rng
         Draws the bootstrap samples, the same ones for every rule.
-    rules
-        By name; default :data:`siscm.baselines.RULES`.
 
     Returns
     -------
@@ -117,14 +139,17 @@ def compare(
     """
     seed = int(rng.integers(2**63))
     tables = {
-        name: summary(
-            all_pairs(log_marginals, opinions, partition, rule),
-            opinions.n_classes,
-            rng=np.random.default_rng(seed),
-        )
-        for name, rule in rules.items()
+        name: summary(table, n_classes, rng=np.random.default_rng(seed))
+        for name, table in pairs.items()
     }
     return pd.concat(tables, names=["rule", "scenario"])
+
+
+def hits(pairs: pd.DataFrame) -> pd.DataFrame:
+    """Whether each pair was inferred right, 1 or 0: a column a scenario, NaN outside it."""
+    right = (pairs["prediction"] == pairs["truth"]).astype(float)
+    kept = (right, right.where(pairs["same_group"]), right.where(~pairs["same_group"]))
+    return pd.DataFrame(dict(zip(SCENARIOS, kept, strict=True)))
 
 
 def per_expert(pairs: pd.DataFrame) -> pd.DataFrame:
@@ -140,13 +165,7 @@ def per_expert(pairs: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         A row a target, a column a scenario; NaN for a target without such a pair.
     """
-    right = (pairs["prediction"] == pairs["truth"]).astype(float)
-    by_target = pairs["target"]
-    kept = (right, right.where(pairs["same_group"]), right.where(~pairs["same_group"]))
-    columns = {
-        name: hits.groupby(by_target).mean() for name, hits in zip(SCENARIOS, kept, strict=True)
-    }
-    return pd.DataFrame(columns)
+    return hits(pairs).groupby(pairs["target"]).mean()
 
 
 def summary(

@@ -12,7 +12,6 @@ import pandas as pd
 from siscm import evaluation
 from siscm.baselines import Rule, copy, gumbel_max, marginals_only, one_noise
 from siscm.checks import FloatArray
-from siscm.evaluation import SCENARIOS
 from siscm.model import GumbelMaxSISCM
 from siscm.opinions import Opinions
 from siscm.rivals import DawidSkene, MostFrequent, PooledRegression, ProductWithCNB
@@ -53,20 +52,13 @@ class Experiment:
 
     def accuracy(self) -> pd.DataFrame:
         """Table 1 of the paper, with the other rules below: accuracy by rule and scenario."""
-        rows = {}
-        for name, pairs in self.pairs.items():
-            right, same = pairs["prediction"] == pairs["truth"], pairs["same_group"]
-            rows[name] = [right.mean(), right[same].mean(), right[~same].mean()]
-        return pd.DataFrame.from_dict(rows, orient="index", columns=list(SCENARIOS))
+        return pd.DataFrame(
+            {name: evaluation.hits(pairs).mean() for name, pairs in self.pairs.items()}
+        ).T
 
     def scores(self, rng: np.random.Generator) -> pd.DataFrame:
         """Accuracy and log-loss of every rule by scenario, with bootstrap intervals over images."""
-        seed = int(rng.integers(2**63))
-        tables = {
-            name: evaluation.summary(pairs, self.test.n_classes, rng=np.random.default_rng(seed))
-            for name, pairs in self.pairs.items()
-        }
-        return pd.concat(tables, names=["rule", "scenario"])
+        return evaluation.summaries(self.pairs, self.test.n_classes, rng=rng)
 
     def experts_better_off(self) -> pd.DataFrame:
         """How many experts are inferred better by one rule than by another: the paper's figures.
