@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from siscm import registry
+from siscm.checks import IntArray
 
 COUNTS = "cifar10h/cifar10h-counts.npy"
 """The registry's path of the counts."""
@@ -62,8 +63,26 @@ def load_cifar10h_counts() -> pd.DataFrame:
             f"{COUNTS}: the counts of image {image} are {counts[image].tolist()}; they should be "
             "zero or more, with somebody who said something."
         )
+    return _framed(counts.astype(np.int64))
+
+
+def label_counts(raw: pd.DataFrame) -> pd.DataFrame:
+    """How many annotators of a raw file gave each label to each image: the form of the counts.
+
+    Parameters
+    ----------
+    raw
+        A row an opinion, with ``image`` and ``chosen_label``, as from
+        :func:`siscm.cifar10h_raw.read_raw`.
+    """
+    cell = raw["image"].to_numpy() * len(CLASSES) + raw["chosen_label"].to_numpy()
+    counts = np.bincount(cell, minlength=_N_IMAGES * len(CLASSES)).reshape(_N_IMAGES, -1)
+    return _framed(counts)
+
+
+def _framed(counts: IntArray) -> pd.DataFrame:
     return pd.DataFrame(
-        counts.astype(np.int64),
+        counts,
         index=pd.RangeIndex(_N_IMAGES, name="image"),
         columns=pd.Index(CLASSES, name="label"),
     )

@@ -83,15 +83,35 @@ def extract_features(
     """
     check_images(images)
     wanted = _check_indices(indices, len(images))
-    folder = registry.data_folder() / "features" if cache is None else cache
-    file = folder / f"vgg19-{_weights_key(weights)}-v{TRANSFORM_VERSION}.npy"
-
+    file = _cache_file(weights, cache)
     keys = [_image_key(images[index]) for index in wanted]
     known = _read(file)
     missing = {key: int(index) for key, index in zip(keys, wanted, strict=True) if key not in known}
     if missing:
         known = _extract(images, missing, load_network(weights, device), file, batch_size)
     return np.array([known[key] for key in keys], dtype=np.float32).reshape(-1, N_FEATURES)
+
+
+def missing_features(
+    images: Images,
+    indices: npt.ArrayLike,
+    *,
+    weights: Weights = "imagenet",
+    cache: Path | None = None,
+) -> npt.NDArray[np.int64]:
+    """Which of the images asked for have not been looked at yet; needs no torch.
+
+    Parameters and errors are those of :func:`extract_features`, which looks at them.
+    """
+    check_images(images)
+    wanted = np.unique(_check_indices(indices, len(images)))
+    known = _read(_cache_file(weights, cache))
+    return wanted[[_image_key(images[index]) not in known for index in wanted]]
+
+
+def _cache_file(weights: Weights, cache: Path | None) -> Path:
+    folder = registry.data_folder() / "features" if cache is None else cache
+    return folder / f"vgg19-{_weights_key(weights)}-v{TRANSFORM_VERSION}.npy"
 
 
 def _extract(

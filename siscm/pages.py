@@ -15,10 +15,11 @@ from siscm.registry import setting
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Data = Literal["simulated", "real", "recorded", "example", "benchmark"]
+Data = Literal["simulated", "twin", "real", "recorded", "example", "benchmark"]
 
 LABELS: dict[Data, str] = {
     "simulated": "simulated data",
+    "twin": "simulated twin",
     "real": "real data",
     "recorded": "recorded on the real files",
     "example": "worked example",
@@ -28,6 +29,7 @@ LABELS: dict[Data, str] = {
 
 COLOURS: dict[Data, str] = {
     "simulated": "#8a4b00",
+    "twin": "#8a4b00",
     "real": "#0b5a3c",
     "recorded": "#134b8a",
     "example": "#4a4a4a",
@@ -58,7 +60,10 @@ class Html:
 BANNERS: dict[Data, str] = {
     "simulated": "The panels on this page are simulated: shaped like the real ones, filled with "
     "invented opinions. Tables marked 'recorded on the real files' are the exception.",
-    "real": "The panels on this page are the real files of the shared task.",
+    "twin": "CIFAR-10H on this page is a simulated twin: the true file's columns and sizes, "
+    "invented annotators, opinions and images. It was calibrated to figures that the paper "
+    "gives, so agreement with them is no evidence. Tables marked otherwise are the exception.",
+    "real": "The data on this page are the real files.",
     "example": "Every number on this page comes from made-up experts; no panel is used.",
 }
 

@@ -31,6 +31,7 @@ from siscm.twin_table import raw_table
 _N_SETS = N_IMAGES // IMAGES_EACH  # in a reshuffle
 _N_RESHUFFLES = 4  # times that all images are dealt out
 _N_CARELESS = 9
+_N_LEFT_OUT = 16  # annotators of the raw file whom the published counts seem to lack
 _CARELESS_LOOKS = 0.1  # share of opinions that a careless annotator gives after a proper look
 
 # Shares of the careful annotators in the planted groups: two large ones and some small ones.
@@ -78,6 +79,8 @@ class TwinTruth:
         careless annotator is alone.
     careless
         Annotators who mostly click at random.
+    left_out
+        Annotators whom the twin of the published counts leaves out: the careless and some others.
     sets
         (reshuffles, 50, 200): the images of each set; each reshuffle holds every image once.
     annotator_sets
@@ -91,6 +94,7 @@ class TwinTruth:
 
     groups: tuple[tuple[int, ...], ...]
     careless: tuple[int, ...]
+    left_out: tuple[int, ...]
     sets: IntArray
     annotator_sets: IntArray
     label_distributions: FloatArray
@@ -159,6 +163,7 @@ def simulate_cifar10h(
     image, annotator = np.nonzero(asked)
     log_marginals = _log_marginals(distributions[image], annotator, careless, rng)
     labels = simulate_opinions(log_marginals, groups, asked, rng)
+    is_careless = np.isin(np.arange(N_ANNOTATORS), careless)
     opinions = pd.DataFrame(
         {
             "annotator_id": annotator,
@@ -168,13 +173,16 @@ def simulate_cifar10h(
             "doubt": 1 - distributions[image].max(axis=1),
         }
     )
+    raw, features = raw_table(opinions, is_careless, rng), _features(distributions, rng)
+    others = rng.choice(np.flatnonzero(~is_careless), _N_LEFT_OUT - len(careless), replace=False)
     return Twin(
-        raw=raw_table(opinions, np.isin(np.arange(N_ANNOTATORS), careless), rng),
+        raw=raw,
         image_labels=image_labels,
-        features=_features(distributions, rng),
+        features=features,
         truth=TwinTruth(
             groups=tuple(tuple(group) for group in groups),
             careless=tuple(careless),
+            left_out=tuple(sorted([*careless, *others.tolist()])),
             sets=sets,
             annotator_sets=annotator_sets,
             label_distributions=distributions,

@@ -1,0 +1,146 @@
+"""CIFAR-10H as the chapters use it: the real files or the twin, through one pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from siscm import registry
+from siscm.checks import IntArray
+from siscm.cifar10_images import load_cifar10_images
+from siscm.cifar10h import label_counts, load_cifar10h_counts
+from siscm.cifar10h_raw import check_raw, load_cifar10h_raw
+from siscm.features import extract_features, missing_features
+from siscm.image_features import image_features
+from siscm.opinions import Opinions
+from siscm.preprocessing import preprocess
+from siscm.sources import RAW
+from siscm.twin import TwinTruth, simulate_cifar10h
+from siscm.vgg19 import Features
+
+Kind = Literal["twin", "real"]
+
+TWIN_SEED = 0
+"""Of the twin that the book shows."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cifar10H:
+    """Opinions, counts and features of CIFAR-10H, or of its twin.
+
+    Parameters
+    ----------
+    kind
+        Which of the two.
+    raw
+        A row an opinion: ``annotator``, ``image``, ``true_label``, ``chosen_label``.
+    counts
+        (10,000, 10): how many annotators gave each label, as published; the twin's leave out a
+        few annotators too.
+    features
+        From image numbers to VGG19's features of these images, (n, 512).
+    missing
+        From image numbers to those whose features are not there yet.
+    truth
+        What the twin was made from; None for the real files.
+    """
+
+    kind: Kind
+    raw: pd.DataFrame
+    counts: pd.DataFrame
+    features: Callable[[IntArray], Features]
+    missing: Callable[[IntArray], IntArray]
+    truth: TwinTruth | None
+
+
+def experiment_kind() -> Kind:
+    """Which data the chapters on CIFAR-10H show.
+
+    The real files if ``SISCM_DATA`` asks for real data and the raw file is in the data folder
+    (``make reproduce`` puts it there); else the twin. The panels and counts alone, which
+    ``make book-real`` asks for, do not make the experiment.
+    """
+    there = (registry.data_folder() / RAW).is_file()
+    return "real" if registry.setting() == "real" and there else "twin"
+
+
+def load_cifar10h(kind: Kind | None = None, *, seed: int = TWIN_SEED) -> Cifar10H:
+    """The real files, or a twin of them.
+
+    Parameters
+    ----------
+    kind
+        Which; by default what :func:`experiment_kind` says.
+    seed
+        Of the twin.
+
+    Raises
+    ------
+    FileNotFoundError, ValueError
+        If a real file is not there, or not as it should be.
+    """
+    if (kind or experiment_kind()) == "real":
+        images, _ = load_cifar10_images()
+        return Cifar10H(
+            "real",
+            load_cifar10h_raw(),
+            load_cifar10h_counts(),
+            lambda wanted: extract_features(images, wanted),
+            lambda wanted: missing_features(images, wanted),
+            None,
+        )
+    twin = simulate_cifar10h(np.random.default_rng(seed))
+    raw = check_raw(twin.raw, image_labels=twin.image_labels, complete=True)
+    published = raw[~raw["annotator"].isin(twin.truth.left_out)]
+    return Cifar10H(
+        "twin",
+        raw,
+        label_counts(published),
+        lambda wanted: twin.features[wanted],
+        lambda wanted: np.empty(0, dtype=np.int64),
+        twin.truth,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """The paper's training and test set, ready to be fitted.
+
+    Parameters
+    ----------
+    X_train, X_test
+        Twenty numbers an image, indexed by image; learned on training images only.
+    train, test
+        Opinions of the same experts about these images.
+    kept
+        What each step of the preprocessing left.
+    """
+
+    X_train: pd.DataFrame
+    train: Opinions
+    X_test: pd.DataFrame
+    test: Opinions
+    kept: pd.DataFrame
+
+
+def prepare(data: Cifar10H, **choices: Any) -> Prepared:
+    """Filter and split the opinions, and describe each image by twenty numbers.
+
+    Parameters
+    ----------
+    choices
+        Arguments of :func:`siscm.preprocessing.preprocess`, such as ``reading`` or ``seed``.
+    """
+    done = preprocess(data.raw, **choices)
+    numbers = image_features().fit(data.features(done.train.instances.to_numpy()))
+    X_train, X_test = (
+        pd.DataFrame(
+            numbers.transform(data.features(part.instances.to_numpy())), index=part.instances
+        )
+        for part in (done.train, done.test)
+    )
+    return Prepared(X_train, done.train, X_test, done.test, done.kept)

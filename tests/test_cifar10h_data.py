@@ -1,0 +1,75 @@
+"""The twin and the real files, through one pipeline."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from siscm.cifar10h import label_counts
+from siscm.cifar10h_data import Cifar10H, experiment_kind, load_cifar10h, prepare
+from siscm.sources import RAW
+
+
+@pytest.fixture(scope="module")
+def twin() -> Cifar10H:
+    return load_cifar10h("twin")
+
+
+def test_real_files_are_used_where_asked_for_and_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SISCM_DATA_DIR", str(tmp_path))
+    monkeypatch.setenv("SISCM_DATA", "real")
+    assert experiment_kind() == "twin"
+    (tmp_path / RAW).parent.mkdir()
+    (tmp_path / RAW).touch()
+    assert experiment_kind() == "real"
+    monkeypatch.setenv("SISCM_DATA", "simulated")
+    assert experiment_kind() == "twin"
+
+
+def test_a_wrong_raw_file_is_an_error_not_a_twin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SISCM_DATA_DIR", str(tmp_path))
+    monkeypatch.setenv("SISCM_DATA", "real")
+    (tmp_path / RAW).parent.mkdir()
+    (tmp_path / RAW).touch()
+    with pytest.raises(FileNotFoundError, match="cifar-10-python"):
+        load_cifar10h()
+
+
+def test_the_twins_counts_leave_out_whole_annotators(twin: Cifar10H) -> None:
+    assert twin.truth is not None
+    left_out = twin.raw[twin.raw["annotator"].isin(twin.truth.left_out)]
+    assert len(left_out) == 16 * 200
+    assert twin.counts.to_numpy().sum() == 511_000
+    assert (label_counts(twin.raw) - twin.counts).equals(label_counts(left_out))
+    assert set(twin.truth.careless) < set(twin.truth.left_out)
+
+
+def test_label_counts_count_one_by_one(twin: Cifar10H) -> None:
+    few = twin.raw.head(3000)
+    counts = label_counts(few)
+    expected = np.zeros((10_000, 10), dtype=int)
+    for image, label in zip(few["image"], few["chosen_label"], strict=True):
+        expected[image, label] += 1
+    np.testing.assert_array_equal(counts, expected)
+
+
+def test_features_are_scaled_on_training_images(twin: Cifar10H) -> None:
+    done = prepare(twin)
+    assert done.X_train.shape == (len(done.train.instances), 20)
+    assert done.X_test.index.equals(done.test.instances)
+    np.testing.assert_allclose(
+        [done.X_train.min(), done.X_train.max()], [[0] * 20, [1] * 20], atol=1e-12
+    )
+    assert done.X_test.to_numpy().max() > 1 or done.X_test.to_numpy().min() < 0
+    assert len(twin.missing(done.train.instances.to_numpy())) == 0
+
+
+def test_prepare_passes_choices_on(twin: Cifar10H) -> None:
+    other = prepare(twin, seed=1)
+    assert not other.train.instances.equals(prepare(twin).train.instances)
