@@ -28,7 +28,10 @@ FONTS := _build/matplotlib/.ready
 SIMULATED := SISCM_DATA=simulated
 REAL := SISCM_DATA=real
 
-.PHONY: help book book-real test test-quick test-real test-features lint outputs record data bench lock clean
+# Which images `make reproduce` extracts features of: table, or audit (all with disagreement).
+IMAGES := table
+
+.PHONY: help book book-real reproduce test test-quick test-real test-features lint outputs record data bench lock clean
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z-]*\):[^#]*## */\1	/p' $(MAKEFILE_LIST) | expand -t 15
@@ -39,6 +42,15 @@ book: $(INSTALLED) $(FONTS)  ## run every notebook on simulated data and build t
 book-real: $(INSTALLED) $(FONTS)  ## the same on the real files: _build/html-real
 	@$(BIN)/python -m siscm.registry check
 	$(REAL) $(BIN)/python book/build.py html
+
+# torch comes only once every file is there, and only if features are missing. Named like this,
+# make does not take the line for one to be run in a dry run too.
+AGAIN := $(MAKE) --no-print-directory
+reproduce: $(INSTALLED)  ## download the real files, extract features (torch), and build that book
+	@$(BIN)/python -m siscm.registry
+	@missing=$$($(BIN)/python -m siscm.extract $(IMAGES) --count); test "$$missing" = 0 \
+		|| { $(AGAIN) $(FEATURES_INSTALLED) && $(FEATURES)/bin/python -m siscm.extract $(IMAGES); }
+	@$(MAKE) --no-print-directory book-real
 
 test: $(INSTALLED) $(FONTS)  ## all tests: package, doctests, repository, stored notebooks
 	$(SIMULATED) $(BIN)/python -m pytest
@@ -67,7 +79,7 @@ lint: $(INSTALLED)  ## style, types, workflows, citation file
 outputs: $(INSTALLED) $(FONTS)  ## run the notebooks and store what they print in notebooks/*.ipynb
 	$(SIMULATED) $(BIN)/python book/build.py outputs
 
-record: $(INSTALLED)  ## recompute the figures of the real files: expected/panels.json
+record: $(INSTALLED)  ## recompute the figures of the real files: expected/
 	@$(BIN)/python -m siscm.registry check
 	$(REAL) $(BIN)/python -m siscm.record
 

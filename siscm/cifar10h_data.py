@@ -14,10 +14,10 @@ from siscm.checks import IntArray
 from siscm.cifar10_images import load_cifar10_images
 from siscm.cifar10h import label_counts, load_cifar10h_counts
 from siscm.cifar10h_raw import check_raw, load_cifar10h_raw
-from siscm.features import extract_features, missing_features
+from siscm.features import cache_file, extract_features, missing_features
 from siscm.image_features import image_features
 from siscm.opinions import Opinions
-from siscm.preprocessing import preprocess
+from siscm.preprocessing import Preprocessed, preprocess
 from siscm.sources import RAW
 from siscm.twin import TwinTruth, simulate_cifar10h
 from siscm.vgg19 import Features
@@ -60,11 +60,11 @@ class Cifar10H:
 def experiment_kind() -> Kind:
     """Which data the chapters on CIFAR-10H show.
 
-    The real files if ``SISCM_DATA`` asks for real data and the raw file is in the data folder
-    (``make reproduce`` puts it there); else the twin. The panels and counts alone, which
-    ``make book-real`` asks for, do not make the experiment.
+    The real files if ``SISCM_DATA`` asks for real data, and the raw file and features of images
+    are in the data folder, where ``make reproduce`` puts them; else the twin. The files that
+    ``make book-real`` asks for, or ``make data`` fetches, do not make the experiment.
     """
-    there = (registry.data_folder() / RAW).is_file()
+    there = (registry.data_folder() / RAW).is_file() and cache_file().is_file()
     return "real" if registry.setting() == "real" and there else "twin"
 
 
@@ -135,7 +135,11 @@ def prepare(data: Cifar10H, **choices: Any) -> Prepared:
     choices
         Arguments of :func:`siscm.preprocessing.preprocess`, such as ``reading`` or ``seed``.
     """
-    done = preprocess(data.raw, **choices)
+    return describe(data, preprocess(data.raw, **choices))
+
+
+def describe(data: Cifar10H, done: Preprocessed) -> Prepared:
+    """What :func:`siscm.preprocessing.preprocess` left, each image described by twenty numbers."""
     numbers = image_features().fit(data.features(done.train.instances.to_numpy()))
     X_train, X_test = (
         pd.DataFrame(

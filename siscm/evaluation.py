@@ -168,6 +168,26 @@ def per_expert(pairs: pd.DataFrame) -> pd.DataFrame:
     return hits(pairs).groupby(pairs["target"]).mean()
 
 
+def confusion(pairs: pd.DataFrame, classes: Sequence[Hashable]) -> pd.DataFrame:
+    """What was inferred of each label that was said: the appendix's confusion matrices.
+
+    Parameters
+    ----------
+    pairs
+        From :func:`all_pairs`.
+    classes
+        All labels, in the order of rows and columns.
+
+    Returns
+    -------
+    DataFrame
+        A row a label said, a column a label inferred; shares of the row. NaN where nobody said it.
+    """
+    counts = pd.crosstab(pairs["truth"], pairs["prediction"])
+    counts = counts.reindex(index=list(classes), columns=list(classes), fill_value=0)
+    return counts.div(counts.sum(axis=1), axis=0).rename_axis(index="said", columns="inferred")
+
+
 def summary(
     pairs: pd.DataFrame,
     n_classes: int,

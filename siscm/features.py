@@ -83,7 +83,7 @@ def extract_features(
     """
     check_images(images)
     wanted = _check_indices(indices, len(images))
-    file = _cache_file(weights, cache)
+    file = cache_file(weights, cache)
     keys = [_image_key(images[index]) for index in wanted]
     known = _read(file)
     missing = {key: int(index) for key, index in zip(keys, wanted, strict=True) if key not in known}
@@ -105,12 +105,18 @@ def missing_features(
     """
     check_images(images)
     wanted = np.unique(_check_indices(indices, len(images)))
-    known = _read(_cache_file(weights, cache))
+    known = _read(cache_file(weights, cache))
     return wanted[[_image_key(images[index]) not in known for index in wanted]]
 
 
-def _cache_file(weights: Weights, cache: Path | None) -> Path:
-    folder = registry.data_folder() / "features" if cache is None else cache
+def features_folder() -> Path:
+    """Where features are kept unless a caller names another folder."""
+    return registry.data_folder() / "features"
+
+
+def cache_file(weights: Weights = "imagenet", cache: Path | None = None) -> Path:
+    """The file that keeps the features made with these weights, whether it is there or not."""
+    folder = features_folder() if cache is None else cache
     return folder / f"vgg19-{_weights_key(weights)}-v{TRANSFORM_VERSION}.npy"
 
 

@@ -36,6 +36,9 @@ COLOURS: dict[Data, str] = {
     "benchmark": "#5b2a86",
 }
 
+ALARM_STYLE = 'style="background:#a4161a;color:#fff;font-weight:600"'
+"""Of a table's cell that must not be overlooked; white on red in light and dark pages alike."""
+
 STAMP_INCHES = 0.3
 """Height of the strip at the foot of a figure that is left to its stamp."""
 
@@ -94,6 +97,7 @@ def table(
     caption: str,
     data: Data | None = None,
     note: str = "",
+    alarm: str | None = None,
 ) -> Html:
     """A table with a caption that begins with the data it shows.
 
@@ -107,6 +111,8 @@ def table(
         What it shows; default what the page runs on (:func:`siscm.registry.setting`).
     note
         Added in small print: sources, dates, hashes.
+    alarm
+        Cells that hold just this word are shown in red.
     """
     kind = data or setting()
     frame = frame.to_frame() if isinstance(frame, pd.Series) else frame
@@ -117,6 +123,9 @@ def table(
     )
     small = f"<br><small>{html.escape(note)}</small>" if note else ""
     body = frame.to_html(index=index, border=0, na_rep="")
+    if alarm is not None:
+        cell = f"<td>{html.escape(alarm)}</td>"
+        body = body.replace(cell, cell.replace("<td>", f'<td class="siscm-alarm" {ALARM_STYLE}>'))
     return Html(
         f'<figure class="siscm-table"><figcaption>{badge} {html.escape(caption)}{small}'
         f'</figcaption><div style="overflow-x:auto">{body}</div></figure>',
@@ -201,14 +210,14 @@ def recorded_scores(name: str, groups: Literal["learned", "known"]) -> Html:
     }
     caption = f"{name}: second opinions on the test part, with the {groups} groups."
     frame = scores(pd.DataFrame.from_dict(rows, orient="index"))
-    return table(frame, caption, "recorded", _origin(entry))
+    return table(frame, caption, "recorded", origin(entry))
 
 
 def recorded_sizes() -> Html:
     """Sizes, violations and groups of the real panels from ``expected/panels.json``."""
     entries = expected("panels")
     frame = pd.DataFrame({name: sizes(entry["figures"]) for name, entry in entries.items()})
-    origins = "; ".join(f"{name}: {_origin(entry)}" for name, entry in entries.items())
+    origins = "; ".join(f"{name}: {origin(entry)}" for name, entry in entries.items())
     return table(frame, "The same on the real files.", "recorded", origins)
 
 
@@ -217,7 +226,7 @@ def recorded_meetings(name: str) -> Html:
     entry = expected("panels")[name]
     frame = pd.DataFrame.from_dict(entry["figures"]["violations_by_meetings"], orient="index")
     frame = frame.astype({"pairs": int}).round(3).rename_axis("instances together")
-    return table(frame, f"{name}: pairs by how often they met.", "recorded", _origin(entry))
+    return table(frame, f"{name}: pairs by how often they met.", "recorded", origin(entry))
 
 
 SIZES = {
@@ -242,7 +251,8 @@ def sizes(figures: dict[str, Any]) -> pd.Series[Any]:
     )
 
 
-def _origin(entry: dict[str, Any]) -> str:
+def origin(entry: dict[str, Any]) -> str:
+    """When an entry of ``expected/`` was recorded, and from which files."""
     hashes = ", ".join(f"{Path(path).name} {sha[:8]}" for path, sha in entry["files"].items())
     return f"recorded {entry['date']} from {hashes} (SHA-256, first 8 digits)"
 

@@ -18,13 +18,14 @@ def provenance_page() -> str:
         )
         for source, licence in sources
     )
+    entries = {**expected("panels"), "CIFAR-10H, counts": expected("cifar10h")["counts"]}
     recorded = "\n".join(
         f"| {name} | {entry['date']} | " + ", ".join(f"`{path}`" for path in entry["files"]) + " |"
-        for name, entry in expected("panels").items()
+        for name, entry in entries.items()
     )
     return f"""# Provenance
 
-Generated when the book is built, from `siscm/registry.py` and `expected/panels.json`.
+Generated when the book is built, from `siscm/sources.py` and the files in `expected/`.
 
 ## Data files
 
@@ -39,10 +40,10 @@ need only their own files and the counts; the others are for the paper's experim
 
 ## Figures recorded on real files
 
-`expected/panels.json` holds them; `make record` writes it, and `make test-real` recomputes every
-number in it.
+`expected/panels.json`, and `counts` in `expected/cifar10h.json`, hold them; `make record` writes
+them, and `make test-real` recomputes every number.
 
-| panel | recorded | files |
+| what | recorded | files |
 |---|---|---|
 {recorded}
 """

@@ -1,4 +1,9 @@
-"""Record the figures of the real panels in ``expected/panels.json`` (``make record``)."""
+"""Record figures of the real files in ``expected/`` (``make record``).
+
+The panels' go to ``panels.json``; those of CIFAR-10H's published counts to ``counts`` in
+``cifar10h.json``, and, where the raw file is, those of the experiment to ``real`` beside it. The
+other parts of that file stay as they are.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from siscm.pages import ROOT
+from siscm.cifar10h import load_cifar10h_counts
+from siscm.cifar10h_data import experiment_kind, load_cifar10h, prepare
+from siscm.experiment import run
+from siscm.pages import ROOT, expected
 from siscm.panels import PanelName, load_lewidi
+from siscm.published import count_figures
+from siscm.sources import COUNTS, ENTRIES, IMAGES, RAW, WEIGHTS
 from siscm.study import figures, scores, study
+from siscm.verdicts import figures as experiment_figures
 
 MIN_OPINIONS: dict[PanelName, int] = {"HS-Brexit": 1, "MD-Agreement": 60}
 """Experts with fewer training opinions than this are left out of a panel's study."""
@@ -30,13 +41,38 @@ def panel_figures(name: PanelName) -> dict[str, Any]:
     }
 
 
+def published_counts() -> dict[str, Any]:
+    """The figures of CIFAR-10H's published counts, with the hash of their file."""
+    figures = count_figures(load_cifar10h_counts())
+    rounded = {
+        key: round(value, 6) if isinstance(value, float) else value
+        for key, value in figures.items()
+    }
+    return {"files": {COUNTS: ENTRIES[COUNTS].sha256}, "figures": rounded}
+
+
+def experiment() -> dict[str, Any]:
+    """The figures of the paper's experiment on the real files, with the hashes of these."""
+    ready = prepare(load_cifar10h("real"))
+    done = run(ready.X_train, ready.train, ready.X_test, ready.test)
+    files = {path: ENTRIES[path].sha256 for path in (RAW, IMAGES, WEIGHTS)}
+    return {"files": files, "figures": experiment_figures(done)}
+
+
 def main() -> None:
-    """Recompute everything and write the file, dated today."""
+    """Recompute everything and write the files, dated today."""
     today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
-    content = {name: {"date": today, **panel_figures(name)} for name in MIN_OPINIONS}
-    path = ROOT / "expected" / "panels.json"
+    _write("panels", {name: {"date": today, **panel_figures(name)} for name in MIN_OPINIONS})
+    recorded = {"counts": {"date": today, **published_counts()}}
+    if experiment_kind() == "real":
+        recorded["real"] = {"date": today, **experiment()}
+    _write("cifar10h", {**expected("cifar10h"), **recorded})
+
+
+def _write(name: str, content: dict[str, Any]) -> None:
+    path = ROOT / "expected" / f"{name}.json"
     path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

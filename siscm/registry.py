@@ -14,12 +14,13 @@ import signal
 import sys
 import tempfile
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Literal, cast
 
 import pooch
 
+from siscm.progress import DownloadBar
 from siscm.sources import ENTRIES, PANELS, PLACED_BY_HAND, Entry, lewidi_path
 
 __all__ = [
@@ -39,6 +40,9 @@ Setting = Literal["simulated", "real"]
 
 _TIMEOUT = 30.0
 """Seconds without an answer after which a download counts as failed."""
+
+_PIECE = 1 << 18
+"""Bytes of a download that are written at once."""
 
 
 def setting() -> Setting:
@@ -103,8 +107,9 @@ def locate(path: str) -> Path:
 def download(path: str | None = None) -> list[Path]:
     """Fetch a data file, or all of them; return where they lie.
 
-    A file that is there with the right hash is used as it is. A download takes its name only
-    after its hash agrees; one that fails, for whatever reason, leaves nothing behind.
+    A file that is there with the right hash is used as it is; with a wrong one, nothing is
+    downloaded. A download takes its name only after its hash agrees; one that fails, for whatever
+    reason, leaves nothing behind. On a terminal a line shows how far a large one has come.
 
     Raises
     ------
@@ -118,10 +123,15 @@ def download(path: str | None = None) -> list[Path]:
     """
     entries = list(ENTRIES.values()) if path is None else [_entry(path)]
     folder = data_folder()
+    missing = []
     for entry in entries:
-        if not (folder / entry.path).exists():
-            _fetch(entry, folder)
-    return [locate(entry.path) for entry in entries]
+        if (folder / entry.path).exists():
+            locate(entry.path)
+        else:
+            missing.append(entry)
+    for entry in missing:
+        _fetch(entry, folder)
+    return [folder / entry.path for entry in entries]
 
 
 def _entry(path: str) -> Entry:
@@ -174,7 +184,9 @@ def _stream(entry: Entry, file: Path) -> None:
     # and with the permissions that the user gives new files.
     file.touch()
     try:
-        pooch.HTTPDownloader(timeout=_TIMEOUT)(entry.url, str(file), None)
+        with closing(DownloadBar(entry.path)) as bar:
+            load = pooch.HTTPDownloader(progressbar=bar, chunk_size=_PIECE, timeout=_TIMEOUT)
+            load(entry.url, str(file), None)
     except OSError as error:  # requests derives all its errors from it
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise OSError(
@@ -193,22 +205,32 @@ def _stream(entry: Entry, file: Path) -> None:
 
 
 def main(arguments: Sequence[str] = ()) -> int:
-    """Download every data file (``make data``), a line each; return the exit code.
+    """Download every data file that is missing (``make data``); return the exit code.
 
     With the argument ``check`` nothing is downloaded: the files of :data:`PANELS` must be there.
     """
     # A polite kill unwinds like Ctrl-C does, so that it leaves nothing half-written behind.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
-    only_check = list(arguments) == ["check"]
-    for path in PANELS if only_check else ENTRIES:
-        try:
-            local = locate(path) if only_check else download(path)[0]
-        except (OSError, ValueError) as error:
-            print(error, file=sys.stderr)
-            return 1
-        if not only_check:
-            print(f"ready: {local}")
+    try:
+        if list(arguments) == ["check"]:
+            for path in PANELS:
+                locate(path)
+        else:
+            _download_all()
+    except (OSError, ValueError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("Stopped. Files that are complete stay; the same command goes on.", file=sys.stderr)
+        return 128 + signal.SIGINT
     return 0
+
+
+def _download_all() -> None:
+    """Say where each file lies: those that are there, all verified first, then the others."""
+    there = [path for path in ENTRIES if (data_folder() / path).exists()]
+    for path in (*there, *(path for path in ENTRIES if path not in there)):
+        print(f"ready: {download(path)[0]}", flush=True)
 
 
 if __name__ == "__main__":

@@ -137,9 +137,9 @@ def import_extra(name: str) -> Any:
         return import_module(name)
     except ModuleNotFoundError as error:
         raise ImportError(
-            f"extracting features needs {error.name}, which is not installed: install siscm with "
-            "its extra, `pip install 'siscm[features]'`, or use .venv-features, the environment "
-            "that `make test-features` makes."
+            f"extracting features needs {error.name}, which is not installed here: `make "
+            "reproduce` installs it in an environment of its own, .venv-features, and extracts "
+            "what the book needs; elsewhere, `pip install 'siscm[features]'`."
         ) from error
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from siscm.cifar10h import label_counts
 from siscm.cifar10h_data import Cifar10H, experiment_kind, load_cifar10h, prepare
+from siscm.features import cache_file
 from siscm.sources import RAW
 
 
@@ -25,6 +26,9 @@ def test_real_files_are_used_where_asked_for_and_there(
     assert experiment_kind() == "twin"
     (tmp_path / RAW).parent.mkdir()
     (tmp_path / RAW).touch()
+    assert experiment_kind() == "twin"  # `make data` alone: no features yet
+    cache_file().parent.mkdir()
+    cache_file().touch()
     assert experiment_kind() == "real"
     monkeypatch.setenv("SISCM_DATA", "simulated")
     assert experiment_kind() == "twin"
@@ -37,6 +41,8 @@ def test_a_wrong_raw_file_is_an_error_not_a_twin(
     monkeypatch.setenv("SISCM_DATA", "real")
     (tmp_path / RAW).parent.mkdir()
     (tmp_path / RAW).touch()
+    cache_file().parent.mkdir()
+    cache_file().touch()
     with pytest.raises(FileNotFoundError, match="cifar-10-python"):
         load_cifar10h()
 

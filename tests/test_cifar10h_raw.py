@@ -7,6 +7,7 @@ import io
 import signal
 import subprocess
 import sys
+import tempfile
 import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
@@ -24,6 +25,7 @@ from raw_table import (
     python2_batch,
     raw_table,
 )
+from read_only import read_only
 from serving import Server, serving
 
 from siscm import cifar10h_raw, registry, zipped
@@ -517,28 +519,54 @@ def other_column(table: pd.DataFrame) -> pd.DataFrame:
     return table.rename(columns={"chosen_label": "label"})
 
 
+def zipped_table(change: object = lambda table: table, *more: str, name: str = NAME) -> bytes:
+    """The archive with its table changed, with more members, or under another name."""
+    members = [(name, as_csv(change(SMALL))), *((member, b"") for member in more)]
+    return as_zip(*members)
+
+
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("content", "words"),
     [
-        (missing_person, "should know 100 annotators, but knows 99"),
-        (missing_answer, "annotator 7 has 199 opinions; all 100 should have 200"),
-        (unseen_image, "has no opinion about 1 of the 10,000 images; the first is 17"),
-        (other_order, r"in the image file; its images may be in another order"),
-        (other_column, "has no column 'chosen_label'"),
+        (zipped_table(missing_person), "should know 100 annotators, but knows 99"),
+        (zipped_table(missing_answer), "annotator 7 has 199 opinions; all 100 should have 200"),
+        (zipped_table(unseen_image), "no opinion about 1 of the 10,000 images; the first is 17"),
+        (zipped_table(other_order), r"in the image file; its images may be in another order"),
+        (zipped_table(other_column), "has no column 'chosen_label'"),
+        (zipped_table(lambda table: table, "extra.py"), "it holds 2 members"),
+        (zipped_table(name=f"../{NAME}"), "in no folder"),
+        (zipped_table(name=f"/tmp/{NAME}"), "in no folder"),
     ],
+    ids=["person", "answer", "unseen", "order", "column", "member", "path", "absolute"],
 )
-def test_a_file_of_the_right_hash_and_the_wrong_content_is_refused(
-    folder: Path,
-    server: Server,
-    images: bytes,
-    monkeypatch: pytest.MonkeyPatch,
-    change: object,
-    words: str,
+def test_a_download_of_the_right_hash_and_the_wrong_content_is_refused(
+    folder: Path, images: bytes, monkeypatch: pytest.MonkeyPatch, content: bytes, words: str
 ) -> None:
-    content = as_zip((NAME, as_csv(change(SMALL))))
-    expect(monkeypatch, server, "good", raw=content, images=images)
-    (folder / RAW).parent.mkdir()
-    (folder / RAW).write_bytes(content)
+    with serving(content) as server:
+        expect(monkeypatch, server, "good", raw=content, images=images)
+        registry.download()
     with pytest.raises(ValueError, match=words) as caught:
         load_cifar10h_raw()
     assert str(caught.value).startswith(str(folder / RAW))
+    left = {path.name for path in folder.rglob("*") if path.is_file()}
+    assert left == {Path(RAW).name, Path(IMAGES).name}, "nothing is unpacked"
+
+
+def test_a_read_only_folder_is_read_and_takes_no_download(
+    server: Server, images: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setattr(cifar10h_raw, "N_ANNOTATORS", 100)
+    expect(monkeypatch, server, "good", raw=ARCHIVE, images=images)
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name)
+        monkeypatch.setenv("SISCM_DATA_DIR", name)
+        (place / IMAGES).parent.mkdir()
+        (place / IMAGES).write_bytes(images)
+        with read_only(place), pytest.raises(PermissionError, match=f"cannot write {RAW} into"):
+            registry.download()
+        assert [path.name for path in place.rglob("*") if path.is_file()] == [Path(IMAGES).name]
+        registry.download()
+        with read_only(place):
+            registry.download()
+            assert len(load_cifar10h_raw()) == 20_000

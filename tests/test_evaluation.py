@@ -12,7 +12,7 @@ from strategies import log_dirichlet, rngs
 
 from siscm import Opinions, baselines
 from siscm.baselines import Pairs
-from siscm.evaluation import SCENARIOS, all_pairs, per_expert, summary
+from siscm.evaluation import SCENARIOS, all_pairs, confusion, per_expert, summary
 
 COLUMNS = [
     "instance",
@@ -258,3 +258,12 @@ def test_per_expert_is_the_mean_over_her_pairs() -> None:
             assert value == pytest.approx(kept.mean(), nan_ok=True)
     alone = per_expert(all_pairs(log_p, opinions, [[e] for e in opinions.experts]))
     assert alone["same group"].isna().all()
+
+
+def test_confusion_gives_shares_of_each_label_said():
+    pairs = pd.DataFrame({"truth": [0, 0, 0, 0, 2], "prediction": [0, 0, 1, 2, 1]})
+    table = confusion(pairs, range(4))
+    assert table.loc[0].tolist() == [0.5, 0.25, 0.25, 0]
+    assert table.loc[2].tolist() == [0, 1, 0, 0]
+    assert table.loc[[1, 3]].isna().all(axis=None)
+    assert table.shape == (4, 4)

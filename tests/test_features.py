@@ -5,7 +5,6 @@ Extraction itself is tested in tests/features (`make test-features`).
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -15,9 +14,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from rehearsal import write_features
 
 from siscm import registry, vgg19
-from siscm.features import extract_features
+from siscm.features import extract_features, missing_features
 
 Images = npt.NDArray[np.uint8]
 
@@ -34,14 +34,9 @@ def images() -> Images:
 
 
 def keep(file: Path, images: Images) -> npt.NDArray[np.float32]:
-    """Put made-up features of these images into a cache, written without the package."""
+    """Put made-up features of these images into a cache."""
     features = np.random.default_rng(1).random((len(images), 512), dtype=np.float32)
-    rows: Any = [
-        (hashlib.sha256(image.tobytes()).hexdigest().encode(), row)
-        for image, row in zip(images, features, strict=True)
-    ]
-    file.parent.mkdir(parents=True, exist_ok=True)
-    np.save(file, np.array(rows, dtype=[("image", "S64"), ("features", "<f4", (512,))]))
+    write_features(file, images, features)
     return features
 
 
@@ -85,9 +80,38 @@ def test_they_go_with_the_weights_by_default_in_the_data_folder(
 
 def test_without_torch_a_missing_image_says_what_to_install(images: Images, tmp_path: Path) -> None:
     folder = tmp_path / "cache"
-    with pytest.raises(ImportError, match=r"needs torch.*siscm\[features\].*make test-features"):
+    with pytest.raises(ImportError, match=r"needs torch.*`make reproduce`.*siscm\[features\]"):
         extract_features(images, [0], weights="random", cache=folder)
     assert not folder.exists()
+
+
+def test_missing_are_those_asked_for_that_are_not_kept(images: Images, tmp_path: Path) -> None:
+    def missing(indices: Any, images: Images = images) -> list[int]:
+        found = missing_features(images, indices, weights="random", cache=tmp_path / "cache")
+        assert found.dtype == np.int64
+        return found.tolist()
+
+    assert missing([5, 0, 5]) == [0, 5]
+    assert not (tmp_path / "cache").exists(), "looking writes nothing"
+    keep(tmp_path / "cache/vgg19-random-v1.npy", images[1:4])
+    assert missing([5, 1, 0, 3]) == [0, 5]
+    assert missing([3, 1, 1]) == []
+    assert missing([]) == []
+    assert missing(range(6), images[::-1]) == [0, 1, 5], "by the image, not by its number"
+    assert missing_features(images, [1], weights="random", cache=tmp_path).tolist() == [1]
+    with pytest.raises(ValueError, match="no image 6"):
+        missing([6])
+    with pytest.raises(ValueError, match=r"float64 of shape"):
+        missing([0], images.astype(float))
+
+
+def test_missing_follow_the_weights_in_the_data_folder(
+    images: Images, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SISCM_DATA_DIR", str(tmp_path))
+    keep(tmp_path / "features/vgg19-dcbb9e9dad569fff-v1.npy", images)
+    assert missing_features(images, range(6)).tolist() == []
+    assert missing_features(images, range(6), weights="random").tolist() == list(range(6))
 
 
 def test_no_image_is_no_work(images: Images, tmp_path: Path) -> None:

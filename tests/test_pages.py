@@ -35,6 +35,17 @@ def test_table_says_which_data_in_both_forms(data):
     assert f"[{pages.LABELS[data]}] What to see & why." in repr(shown)
 
 
+def test_alarm_is_red_and_only_where_a_cell_holds_its_word():
+    frame = pd.DataFrame({"a": ["FAILS", "FAILS not"], "b": ["<td>FAILS</td>", "ok"]})
+    quiet, loud = (
+        pages.table(frame, "FAILS", "example", alarm=word)._repr_html_() for word in (None, "FAILS")
+    )
+    assert "siscm-alarm" not in quiet
+    assert loud.count("siscm-alarm") == 1
+    assert f'<td class="siscm-alarm" {pages.ALARM_STYLE}>FAILS</td>' in loud
+    assert loud.replace(f' class="siscm-alarm" {pages.ALARM_STYLE}', "") == quiet
+
+
 def test_table_follows_the_switch(monkeypatch):
     for value in ("simulated", "real"):
         monkeypatch.setenv("SISCM_DATA", value)

@@ -4,8 +4,9 @@ import json
 
 import pytest
 
+from siscm.cifar10h_data import experiment_kind
 from siscm.pages import expected
-from siscm.record import MIN_OPINIONS, panel_figures
+from siscm.record import MIN_OPINIONS, experiment, main, panel_figures, published_counts
 from siscm.registry import ENTRIES
 
 
@@ -26,10 +27,34 @@ def test_recorded_figures_are_recomputed(name):
     assert dict(_flat(recomputed)) == pytest.approx(dict(_flat(recorded)), abs=2e-6)
 
 
+@pytest.mark.real_data
+def test_recorded_figures_of_the_published_counts_are_recomputed():
+    recorded = expected("cifar10h")["counts"]
+    recorded.pop("date")
+    recomputed = json.loads(json.dumps(published_counts()))
+    assert dict(_flat(recomputed)) == pytest.approx(dict(_flat(recorded)), abs=2e-6)
+
+
 def test_recorded_files_are_those_of_the_registry():
-    for entry in expected("panels").values():
+    panels = expected("panels")
+    for entry in (*panels.values(), expected("cifar10h")["counts"]):
         assert entry["files"] == {path: ENTRIES[path].sha256 for path in entry["files"]}
-        assert len(entry["files"]) == 3
+    assert [len(entry["files"]) for entry in panels.values()] == [3, 3]
+
+
+def test_recording_leaves_the_rest_of_a_file_as_it_is(monkeypatch, tmp_path):
+    kept = {"paper": {"experts": 114}, "counts": {"date": "old"}, "real": None}
+    (tmp_path / "expected").mkdir()
+    (tmp_path / "expected" / "cifar10h.json").write_text(json.dumps(kept), "utf-8")
+    monkeypatch.setattr("siscm.pages.ROOT", tmp_path)
+    monkeypatch.setattr("siscm.record.ROOT", tmp_path)
+    monkeypatch.setattr("siscm.record.panel_figures", lambda name: {"name": name})
+    monkeypatch.setattr("siscm.record.published_counts", lambda: {"figures": {"images": 7}})
+    main()
+    written = expected("cifar10h")
+    assert written.pop("counts")["figures"] == {"images": 7}
+    assert written == {"paper": {"experts": 114}, "real": None}
+    assert list(expected("panels")) == list(MIN_OPINIONS)
 
 
 def _score(name, rule, scenario, score, groups="figures"):
@@ -78,3 +103,75 @@ def test_what_chapter_3_says_of_the_real_panels():
     assert agreement_of("one noise for all", "all pairs", "accuracy_low") > agreement_of(
         "marginals only", "all pairs", "accuracy_high"
     )
+
+
+def test_what_chapter_4_says_of_the_published_counts():
+    found = expected("cifar10h")["counts"]["figures"]
+    assert found["opinions"] == 511_000 == 2_555 * 200
+    assert found["people"] == 2_555 == 2_571 - 16
+    assert round(100 * found["full_agreement"], 1) == 43.9
+    assert found["images_with_disagreement"] == 5_607
+    assert round(100 * found["pairs_agree"]) == 92
+    assert round(100 * found["pairs_agree_where_disputed"]) == 86
+    assert found["images_by_share"]["below 50 %"] > 0
+    largest = max(found["images_by_share"], key=found["images_by_share"].get)
+    assert largest == "everybody"
+    # Its figure's description: who is mistaken for whom.
+    wrong = {
+        (row, column)
+        for row, cells in found["confusions"].items()
+        for column, n in cells.items()
+        if row != column and n > 0.019 * sum(cells.values())
+    }
+    for pair in (("cat", "dog"), ("deer", "horse"), ("automobile", "truck"), ("airplane", "ship")):
+        assert {pair, pair[::-1]} & wrong
+    paper = expected("cifar10h")["paper"]["sizes"]
+    assert round(paper["opinions"] / paper["experts"]) == 179
+
+
+def test_what_chapter_5_quotes():
+    content = expected("cifar10h")
+    sizes = content["paper"]["sizes"]
+    assert (sizes["violations"], sizes["groups"], sizes["singleton_groups"]) == (352, 15, 7)
+    assert sizes["experts_without_same_group_pair"] == 11
+    best = max(row["all pairs"] for row in content["paper"]["accuracy"].values())
+    assert round(100 * best, 1) == 66.8
+    assert round(100 * content["counts"]["figures"]["pairs_agree_where_disputed"]) == 86
+    twin = {rule: row["all pairs"] for rule, row in content["twin"]["accuracy"].items()}
+    assert all(twin["copy"] > twin[rule] for rule in content["paper"]["accuracy"])
+
+
+def test_what_chapter_6_quotes():
+    content = expected("cifar10h")
+    sizes, counts = content["paper"]["sizes"], content["counts"]["figures"]
+    assert sizes["training_images"] + sizes["test_images"] == 1_560
+    assert (sizes["experts"], sizes["groups"], sizes["violations"]) == (114, 15, 352)
+    assert sizes["annotators"] * 200 == 514_200 == counts["opinions"] + 16 * 200
+    best = max(value for row in content["paper"]["accuracy"].values() for value in row.values())
+    assert counts["pairs_agree_where_disputed"] > best
+
+
+@pytest.mark.real_data
+def test_the_recorded_experiment_is_what_the_real_files_give():
+    recorded = expected("cifar10h")["real"]
+    if experiment_kind() == "real":
+        assert recorded is not None, "run `make record` and commit expected/cifar10h.json"
+        assert json.loads(json.dumps(experiment()["figures"])) == recorded["figures"]
+    else:  # without its files nothing can be recomputed, only where a record came from
+        files = {} if recorded is None else recorded["files"]
+        assert files == {path: ENTRIES[path].sha256 for path in files}
+
+
+def test_the_experiment_is_recorded_where_its_raw_file_is(monkeypatch, tmp_path):
+    kept = {"counts": {"date": "old"}, "real": None}
+    (tmp_path / "expected").mkdir()
+    (tmp_path / "expected" / "cifar10h.json").write_text(json.dumps(kept), "utf-8")
+    monkeypatch.setattr("siscm.pages.ROOT", tmp_path)
+    monkeypatch.setattr("siscm.record.ROOT", tmp_path)
+    monkeypatch.setattr("siscm.record.panel_figures", lambda name: {})
+    monkeypatch.setattr("siscm.record.published_counts", dict)
+    monkeypatch.setattr("siscm.record.experiment_kind", lambda: "real")
+    monkeypatch.setattr("siscm.record.experiment", lambda: {"figures": {"experts": 114}})
+    main()
+    assert expected("cifar10h")["real"]["figures"] == {"experts": 114}
+    assert "date" in expected("cifar10h")["real"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import io
 import os
 import signal
 import subprocess
@@ -11,10 +12,12 @@ import sys
 import tempfile
 import tracemalloc
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from read_only import read_only
 from serving import Server, serving
 
 from siscm import registry
@@ -264,6 +267,61 @@ def test_the_command_says_where_each_file_is(
     ]
 
 
+def test_with_a_wrong_file_nothing_is_downloaded(
+    folder: Path, server: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also not what comes before it in the registry."""
+    wrong = serve(monkeypatch, f"{server}/good")
+    missing = replace(wrong, path="earlier.json")
+    monkeypatch.setattr(registry, "ENTRIES", {"earlier.json": missing, PATH: wrong})
+    put(folder, b"other")
+    before = everything_below(folder)
+    with pytest.raises(ValueError, match="not the file expected"):
+        registry.download()
+    assert registry.main() == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.count("\n") == 1
+    assert everything_below(folder) == before
+
+
+def test_a_second_try_goes_on_where_the_first_stopped(
+    folder: Path, server: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = serve(monkeypatch, f"{server}/good")
+    for kind, code in (("truncated", 1), ("good", 0)):
+        second = replace(first, path="other.json", url=f"{server}/{kind}")
+        monkeypatch.setattr(registry, "ENTRIES", {PATH: first, "other.json": second})
+        assert registry.main() == code
+        assert (folder / "other.json").exists() == (code == 0)
+        if code:
+            os.utime(folder / PATH, (1, 1))
+    assert (folder / PATH).stat().st_mtime == 1, "it was not downloaded again"
+    assert "could not download other.json" in capsys.readouterr().err
+
+
+def test_a_bar_shows_how_far_a_large_download_has_come(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    content = bytes(3_500_000)
+    with serving(content) as server:
+        sha256 = hashlib.sha256(content).hexdigest()
+        for kind, last in (("good", "3 of 3 MB"), ("truncated", "3 of 3 MB")):
+            entry = registry.Entry(kind, sha256, f"{server.url}/{kind}", "", "")
+            monkeypatch.setattr(registry, "ENTRIES", {kind: entry})
+            terminal = Terminal()
+            monkeypatch.setattr(sys, "stderr", terminal)
+            with suppress(ConnectionError):
+                registry.download()
+            shown = terminal.getvalue()
+            assert shown.startswith(f"\r{kind}: 1 of 3 MB\r{kind}: 2 of 3 MB"), "once a megabyte"
+            assert shown.endswith(f"{last}\n"), "what follows begins on a line of its own"
+
+
 def script(url: str, then: str) -> list[str]:
     """A fresh process that knows one file at ``url``."""
     digest = hashlib.sha256(CONTENT).hexdigest()
@@ -292,12 +350,14 @@ def test_a_download_stopped_halfway_leaves_nothing(
     serving_content.halfway.clear()
     serving_content.go_on.clear()
     command = script(f"{serving_content.url}/stalling", "sys.exit(registry.main())")
-    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert serving_content.halfway.wait(timeout=60)
         assert any(folder.rglob(".siscm-*")), "the test has to stop it while it writes"
         process.send_signal(number)
-        assert process.wait(timeout=60) != 0
+        said = process.communicate(timeout=60)[1]
+        assert process.returncode == 128 + number
     serving_content.go_on.set()
+    assert "Traceback" not in said
     assert not folder.parent.exists()
 
 
@@ -329,7 +389,7 @@ def test_check_asks_only_for_what_the_panels_need(monkeypatch: pytest.MonkeyPatc
     assert all(path.startswith("lewidi/") for path in asked[:-1])
 
 
-def test_the_command_downloads_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_downloads_everything(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     monkeypatch.setattr(registry, "download", lambda path: [asked.append(path)])
     assert registry.main() == 0
@@ -349,38 +409,22 @@ def test_a_file_placed_by_hand_has_no_address(folder: Path) -> None:
         registry.locate(JPEG_IMAGES)
 
 
-@pytest.fixture
-def read_only(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A data folder with the file in it that nobody here may write, root included."""
+def test_a_read_only_folder_is_used_but_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = serve(monkeypatch, "http://127.0.0.1:9/nobody")
     with tempfile.TemporaryDirectory() as name:
         place = Path(name)
         monkeypatch.setenv("SISCM_DATA_DIR", name)
         put(place, CONTENT)
-        folders = [place / "some/where", place / "some", place]
-        for part in folders:
-            part.chmod(0o555)
-        if os.geteuid() == 0:
-            os.seteuid(65534)
-        try:
-            yield place
-        finally:
-            if os.getuid() == 0:
-                os.seteuid(0)
-            for part in folders:
-                part.chmod(0o755)
-
-
-def test_a_read_only_folder_is_used_but_not_written(
-    read_only: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    entry = serve(monkeypatch, "http://127.0.0.1:9/nobody")
-    before = everything_below(read_only)
-    assert registry.download() == [read_only / PATH]
-    for path in ("some/where/other.json", "new/other.json"):
-        monkeypatch.setattr(registry, "ENTRIES", {path: replace(entry, path=path)})
-        with pytest.raises(PermissionError, match=rf"cannot write {path} into .*SISCM_DATA_DIR"):
-            registry.download()
-    assert everything_below(read_only) == before
+        before = everything_below(place)
+        with read_only(place):
+            assert registry.download() == [place / PATH]
+            for path in ("some/where/other.json", "new/other.json"):
+                monkeypatch.setattr(registry, "ENTRIES", {path: replace(entry, path=path)})
+                with pytest.raises(
+                    PermissionError, match=rf"cannot write {path} into .*SISCM_DATA_DIR"
+                ):
+                    registry.download()
+        assert everything_below(place) == before
 
 
 def test_a_full_disk_is_not_taken_for_a_broken_line(

@@ -17,6 +17,8 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 import siscm
+from siscm import registry
+from siscm.features import features_folder
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -216,18 +218,60 @@ def test_ci_runs_the_commands_of_the_readme() -> None:
     assert {"make book", "make test"} <= shown
 
 
+def dry_run(target: str, *arguments: str, **variables: str) -> list[str]:
+    """The commands that a target would run, in their order."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    shown = subprocess.run(
+        ["make", "--dry-run", target, *arguments],
+        cwd=ROOT,
+        env=kept | variables,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    return shown.replace("\\\n", " ").splitlines()
+
+
+@pytest.mark.parametrize("images", ["table", "audit"])
+def test_reproduce_downloads_then_extracts_then_builds(images: str) -> None:
+    arguments = [] if images == "table" else [f"IMAGES={images}"]
+    shown = dry_run("reproduce", *arguments, SISCM_DATA="simulated", IMAGES="other")
+    steps = [line for line in shown if "-m siscm." in line or "build.py" in line]
+    download, extract, check, build = steps
+    assert download == ".venv/bin/python -m siscm.registry"
+    assert check == ".venv/bin/python -m siscm.registry check"
+    assert build == "SISCM_DATA=real .venv/bin/python book/build.py html"
+
+    # torch is installed only after the files are there, and only for features that are missing.
+    count, _, otherwise = extract.partition("||")
+    assert f".venv/bin/python -m siscm.extract {images} --count" in count
+    assert re.search(
+        rf"make .*\.venv-features/\.installed && \S*python -m siscm\.extract {images};", otherwise
+    )
+
+
+def test_the_book_is_published_from_the_real_files() -> None:
+    workflow = yaml.safe_load(read(".github/workflows/book.yml"))
+    assert workflow[True] == {"push": {"branches": ["main"]}}  # YAML takes `on` for a truth value
+    job = workflow["jobs"]["build"]
+    steps = job["steps"]
+    assert [step["run"] for step in steps if "run" in step] == ["make reproduce"]
+    upload = next(step for step in steps if "upload-pages-artifact" in step.get("uses", ""))
+    assert upload["with"]["path"] == "_build/html-real"
+
+    folder = job["env"]["SISCM_DATA_DIR"].removeprefix("${{ github.workspace }}/")
+    kept = [step["with"] for step in steps if "actions/cache" in step.get("uses", "")]
+    paths = "\n".join(step["path"] for step in kept).split()
+    top = {f"{folder}/{path.split('/')[0]}" for path in registry.ENTRIES}
+    assert set(paths) == top | {f"{folder}/{features_folder().name}"}
+    for module in re.findall(r"'(siscm/\w+\.py)'", str([step["key"] for step in kept])):
+        assert (ROOT / module).exists()
+
+
 def test_each_target_decides_on_its_data_whatever_the_caller_has_set() -> None:
     def steps(target: str, caller: str) -> list[str]:
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
-        shown = subprocess.run(
-            ["make", "--dry-run", target],
-            cwd=ROOT,
-            env=kept | {"SISCM_DATA": caller},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout.replace("\\\n", " ")
-        return [line for line in shown.splitlines() if "build.py" in line or "pytest" in line]
+        shown = dry_run(target, SISCM_DATA=caller)
+        return [line for line in shown if "build.py" in line or "pytest" in line]
 
     for target in ("book", "test", "test-quick", "outputs"):
         shown = steps(target, "real")

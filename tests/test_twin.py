@@ -15,10 +15,12 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 
 from siscm import Opinions
-from siscm.cifar10h import CLASSES
+from siscm.cifar10_images import load_jpeg_images
+from siscm.cifar10h import CLASSES, label_counts, load_cifar10h_counts
 from siscm.cifar10h_raw import check_raw
 from siscm.image_features import image_features
 from siscm.preprocessing import Preprocessed, preprocess
+from siscm.published import agreement, pair_agreement
 from siscm.twin import Twin, simulate_cifar10h
 from siscm.violations import violates
 
@@ -318,6 +320,36 @@ def test_given_counts_come_out_again() -> None:
     share = again.max(axis=1) / again.sum(axis=1)
     assert share[clear].mean() > 0.97
     assert share[~clear].mean() < 0.9
+
+
+@pytest.mark.real_data
+def test_a_twin_of_the_published_counts_agrees_as_far_as_they_do() -> None:
+    counts = load_cifar10h_counts()
+    twin = simulate_cifar10h(np.random.default_rng(0), label_distributions=counts)
+    raw = check_raw(twin.raw, image_labels=twin.image_labels, complete=True)
+    _, labels = load_jpeg_images()
+    assert (twin.image_labels == labels).mean() > 0.98
+    careful = label_counts(raw[~raw["annotator"].isin(twin.truth.careless)])
+    assert (careful.idxmax(axis=1) == counts.idxmax(axis=1)).mean() > 0.97
+    shares = [table.div(table.sum(axis=1), axis=0).to_numpy() for table in (counts, careful)]
+    assert np.corrcoef(*(share.ravel() for share in shares))[0, 1] > 0.98
+    # Opinions within a group go together, so an image's own agreement is left to chance; that of
+    # many images that divided people alike is not.
+    there, here = (agreement(table) for table in (counts, careful))
+    assert pair_agreement(here) == pytest.approx(pair_agreement(there), abs=0.03)
+    before, after = (table["agree"] / table["pairs"] for table in (there, here))
+    in_range = after.groupby(pd.cut(before, [0, 0.5, 0.7, 0.9, 0.99, 1]), observed=True).mean()
+    assert in_range.is_monotonic_increasing
+    assert in_range.iloc[-1] - in_range.iloc[0] > 0.3
+    # The filter leaves about as much as the paper reports.
+    done = preprocess(raw)
+    left = {
+        "experts": len(done.train.experts),
+        "training images": len(done.train.instances),
+        "test images": len(done.test.instances),
+        "opinions": len(done.train) + len(done.test),
+    }
+    assert left == pytest.approx({name: PAPER[name] for name in left}, rel=0.15)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,295 @@
+"""What changes in the paper's real experiment where its text and its released code part.
+
+One reading is changed at a time, everything else stays as it is here; see ``book/differences.md``
+for the two readings and the one taken. The functions for the other readings are in
+:mod:`siscm.released`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import copy
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from sklearn.preprocessing import Normalizer
+
+from siscm import released
+from siscm.baselines import gumbel_max, marginals_only
+from siscm.checks import FloatArray
+from siscm.cifar10h_data import Cifar10H, Prepared, prepare
+from siscm.experiment import Experiment
+from siscm.graph import SimilarityGraph
+from siscm.image_features import image_features
+from siscm.opinions import Opinions
+from siscm.preprocessing import preprocess
+from siscm.replay import CNB, GNB, MODEL, Effect, Replay, all_sizes, opinion_sizes
+from siscm.rivals import ProductWithCNB
+
+SHORT = {MODEL: "SI-SCM", GNB: GNB, CNB: CNB}
+
+MOST_EXPERTS = 300
+"""With more experts than this a reading is counted, not fitted: that would take minutes."""
+
+OTHER_SEEDS = (1, 2, 3, 4, 5)
+"""Of Algorithm 1, for scale."""
+
+LOG_LEAST = np.log(np.finfo(np.float64).tiny)
+"""Of the smallest number there is, which stands for zero: nothing can be conditioned on that."""
+
+SYNTHETIC = ("sparsity", "edge ratio of 1", "synthetic scoring", "synthetic samples", "repeats")
+"""Differences about the synthetic experiment alone."""
+
+
+def effects(data: Cifar10H, prepared: Prepared, done: Experiment) -> pd.DataFrame:
+    """What the other reading of each difference changes in the experiment, in words and figures.
+
+    Takes some seconds. Random numbers have fixed seeds.
+
+    Parameters
+    ----------
+    data
+        Where ``prepared`` comes from. Another filter may ask it for features of more images; if
+        they are missing, the table says how many.
+    prepared
+        ``prepare(data)``, without other choices.
+    done
+        The experiment fitted on ``prepared``.
+
+    Returns
+    -------
+    DataFrame
+        All text, a row a reading, its index the ``difference`` (some have two or three other
+        readings), in the order of ``book/differences.md``. Columns: ``taken otherwise``;
+        ``sizes`` that change, ours → other; ``accuracy``, other minus ours in percentage points,
+        for all pairs / same group / different groups, of the rows of Table 1 that the reading is
+        about. Empty where a reading cannot touch sizes or accuracy. Where groups change, the last
+        two scenarios hold other pairs than ours. The rows after the list: what drawing changes
+        (paper and code draw, we compute), all of the released code's readings together (its prior
+        that divides taken to be the opinions'), and for scale, other seeds of Algorithm 1.
+    """
+    rows = [
+        {
+            "difference": effect.difference,
+            "taken otherwise": effect.otherwise,
+            "sizes": _sizes_in_words(effect.sizes),
+            "accuracy": "; ".join(filter(None, [_accuracy_in_words(effect.accuracy), effect.note])),
+        }
+        for effect in measure(data, prepared, done)
+    ]
+    return pd.DataFrame(rows).set_index("difference")
+
+
+def measure(data: Cifar10H, prepared: Prepared, done: Experiment) -> list[Effect]:
+    """The figures behind :func:`effects`, from the same arguments."""
+    ours = Replay(prepared, done)
+    graph, log_p = done.model.graph_, ours.log_train
+    other_weights = {
+        ("model without sharing", "one noise for all"): released.compare_with_one_noise(graph),
+        ("edge weight", "marginal's loss over all images of the target"): (
+            released.average_over_all_instances(graph, log_p, done.train)
+        ),
+    }
+    return [
+        _filter(ours, data, "or"),
+        _filter(ours, data, "and"),
+        *(ours.regrouped(*names, other) for names, other in other_weights.items()),
+        *_violations_and_zeros(ours),
+        *_product_with_cnb(ours),
+        _gnb_by_draws(ours),
+        *(_none(name, "synthetic experiment only") for name in SYNTHETIC),
+        *_scaling(ours, data),
+        _none("adjusted Rand index", "compares with true groups, which nobody knows here"),
+        _none("figure of groups", "the label of an axis"),
+        _law_by_draws(ours),
+        _all_at_once(ours),
+        _seeds(ours),
+    ]
+
+
+def _none(difference: str, reason: str) -> Effect:
+    return Effect(difference, "", note=f"no effect here: {reason}")
+
+
+def _filter(ours: Replay, data: Cifar10H, joined: Literal["or", "and"]) -> Effect:
+    """The paper's sentence on who is dropped, in either way to take its "and"."""
+    texts = {
+        "or": "dropped: fewer than 130 / 20, or a label missing",
+        "and": "dropped: fewer than 130 / 20, and a label missing",
+    }
+    names = ("expert filter", texts[joined])
+    other = preprocess(data.raw, reading="paper", joined=joined)
+    sizes = ours.beside(opinion_sizes(other.train, other.test))
+    if _same(other.train, ours.done.train) and _same(other.test, ours.done.test):
+        return Effect(*names, sizes, ours.accuracy * 0)
+    if len(other.train.experts) > MOST_EXPERTS:
+        return Effect(*names, sizes, note="counted only: too many experts to fit here")
+    images = np.concatenate([other.train.instances, other.test.instances])
+    n_missing = len(data.missing(images))
+    if n_missing:
+        return Effect(*names, sizes, note=f"needs features of {n_missing:,} more images")
+    fitted = prepare(data, reading="paper", joined=joined)
+    return ours.refitted(*names, fitted, ProductWithCNB.fit(fitted.train))
+
+
+def _same(some: Opinions, others: Opinions) -> bool:
+    return some.to_long().equals(others.to_long())
+
+
+def _violations_and_zeros(ours: Replay) -> list[Effect]:
+    """Products of probabilities; zero marginals as released; and both."""
+    done = ours.done
+    p, log_test = _unfloored(ours)
+    with_zeros = np.log(released.without_zeros(np.exp(log_test)))
+    graph = SimilarityGraph.from_opinions(np.log(p), done.train)
+    test_alone = released.recount_violations(done.model.graph_, np.exp(ours.log_train), done.train)
+    both = released.recount_violations(graph, p, done.train)
+    found = [
+        ours.regrouped("violation test", "products of probabilities", test_alone),
+        ours.regrouped("zero marginals", "only exact zeros are raised", graph, log_test=with_zeros),
+        ours.regrouped("both of these", "products, zeros as released", both, log_test=with_zeros),
+    ]
+    groups = ours.groups(graph)
+    more = [
+        ours.scored({GNB: marginals_only}, groups, with_zeros),
+        ours.scored({CNB: done.rules[CNB]}, groups, np.maximum(log_test, LOG_LEAST)),
+    ]
+    found[1] = replace(found[1], accuracy=pd.concat([found[1].accuracy, *more]))
+    return found
+
+
+def _unfloored(ours: Replay) -> tuple[FloatArray, FloatArray]:
+    """Marginals without our floor: of training, only zeros raised; of the test, logarithms."""
+    model = copy(ours.done.model).set_params(min_proba=0.0)
+    p = released.without_zeros(np.exp(model.log_marginals(ours.prepared.X_train, ours.done.train)))
+    return p, model.log_marginals(ours.prepared.X_test, ours.done.test)
+
+
+def _all_at_once(ours: Replay) -> Effect:
+    """The readings of the released code together, draws included."""
+    done, rng = ours.done, np.random.default_rng(0)
+    p, log_test = _unfloored(ours)
+    with_zeros = np.log(released.without_zeros(np.exp(log_test)))
+    graph = released.graph_by_draws(np.log(p), done.train, released.N_SAMPLES, rng)
+    graph = released.average_over_all_instances(graph, np.log(p), done.train)
+    graph = released.recount_violations(graph, p, done.train)
+    prior = released.label_shares(done.train, "opinions")
+    divided = released.divided_by_prior(done.rules[CNB], prior)
+    model, gnb = (
+        released.by_draws(rule, released.N_SAMPLES, rng) for rule in (gumbel_max, marginals_only)
+    )
+    words = "all that the released code does otherwise, draws included"
+    effect = ours.regrouped("all together", words, graph, model, with_zeros)
+    more = [
+        ours.scored({GNB: gnb}, ours.groups(graph), with_zeros),
+        ours.scored({CNB: divided}, ours.groups(graph), np.maximum(log_test, LOG_LEAST)),
+    ]
+    return replace(effect, accuracy=pd.concat([effect.accuracy, *more]))
+
+
+def _product_with_cnb(ours: Replay) -> list[Effect]:
+    """Division by a class prior, of which there are two; and CNB with the other of the two."""
+    by_opinions = released.label_shares(ours.done.train, "opinions")
+    by_pairs = released.label_shares(ours.done.train, "pairs")
+    exchange = np.divide(by_pairs, by_opinions, out=np.ones_like(by_pairs), where=by_opinions > 0)
+    priors = {
+        "divided by the prior, each opinion counted once": by_opinions,
+        "divided by the prior, each pair counted once": by_pairs,
+        "not divided, CNB's prior counts each opinion once": exchange,
+    }
+    product = ours.done.rules[CNB]
+    return [
+        Effect(
+            "GNB + CNB",
+            words,
+            accuracy=ours.scored({CNB: released.divided_by_prior(product, prior)}),
+        )
+        for words, prior in priors.items()
+    ]
+
+
+def _gnb_by_draws(ours: Replay) -> Effect:
+    rule = released.by_draws(marginals_only, released.N_SAMPLES, np.random.default_rng(0))
+    words = f"likeliest of {released.N_SAMPLES:,} draws"
+    return Effect("GNB in Table 1", words, accuracy=ours.scored({GNB: rule}))
+
+
+def _scaling(ours: Replay, data: Cifar10H) -> list[Effect]:
+    """Other meanings of "normalized"."""
+    texts = {
+        "standardised, PCA, not scaled to [0, 1]": {"scale": "passthrough"},
+        "images scaled to length 1, PCA, not scaled": {
+            "standardise": Normalizer(),
+            "scale": "passthrough",
+        },
+    }
+    cnb = ours.done.rules[CNB]  # it sees no features
+    return [
+        ours.refitted("scaling", words, _rescaled(ours.prepared, data, steps), cnb)
+        for words, steps in texts.items()
+    ]
+
+
+def _rescaled(prepared: Prepared, data: Cifar10H, steps: Mapping[str, Any]) -> Prepared:
+    numbers = image_features().set_params(**steps)
+    numbers.fit(data.features(prepared.train.instances.to_numpy()))
+    X_train, X_test = (
+        pd.DataFrame(
+            numbers.transform(data.features(part.instances.to_numpy())), index=part.instances
+        )
+        for part in (prepared.train, prepared.test)
+    )
+    return replace(prepared, X_train=X_train, X_test=X_test)
+
+
+def _law_by_draws(ours: Replay) -> Effect:
+    """The paper and its code alike estimate what the package computes."""
+    rng, n_samples = np.random.default_rng(0), released.N_SAMPLES
+    graph = released.graph_by_draws(ours.log_train, ours.done.train, n_samples, rng)
+    rule = released.by_draws(gumbel_max, n_samples, rng)
+    return ours.regrouped("exact law", f"{n_samples:,} draws, as paper and code", graph, rule)
+
+
+def _seeds(ours: Replay) -> Effect:
+    """What chance in Algorithm 1 does alone."""
+    graph, sizes, scores = ours.done.model.graph_, pd.DataFrame({"ours": ours.sizes}), []
+    for seed in OTHER_SEEDS:
+        groups = ours.groups(graph, np.random.default_rng(seed))
+        sizes[f"seed {seed}"] = pd.Series(all_sizes(ours.done.train, ours.done.test, graph, groups))
+        scores.append(ours.scored({MODEL: gumbel_max}, groups))
+    words = f"{len(OTHER_SEEDS)} other seeds of Algorithm 1"
+    return Effect("for scale", words, sizes, pd.concat(scores))
+
+
+def _sizes_in_words(sizes: pd.DataFrame) -> str:
+    """Ours → other, or the lowest and highest of several, for sizes that change."""
+    if sizes.empty:
+        return ""
+    changed = sizes[(sizes["ours"] != sizes.drop(columns="ours").T).any()]
+    parts = []
+    for name, row in changed.iterrows():
+        low, high = row.drop("ours").min(), row.drop("ours").max()
+        other = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+        parts.append(f"{name} {row['ours']:,} → {other}")
+    return "; ".join(parts) or "unchanged"
+
+
+def _accuracy_in_words(accuracy: pd.DataFrame) -> str:
+    """Percentage points in the three scenarios, rule by rule."""
+    parts = []
+    for name, rows in accuracy.groupby(level=0, sort=False):
+        points = " / ".join(_points(rows[scenario]) for scenario in rows)
+        unchanged = (rows.isna() | (rows == 0)).all(axis=None)
+        parts.append(f"{SHORT[str(name)]} {'unchanged' if unchanged else points}")
+    return "; ".join(parts)
+
+
+def _points(values: pd.Series[float]) -> str:
+    """A difference, or the lowest and highest of several; a dash where a scenario has no pair."""
+    if values.isna().all():
+        return "–"
+    low, high = (f"{100 * end:+.1f}" for end in (values.min(), values.max()))
+    words = low if low == high else f"{low} to {high}"
+    return words.replace("+0.0", "0.0").replace("-0.0", "0.0").replace("-", "−")

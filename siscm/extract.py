@@ -1,0 +1,94 @@
+"""VGG19's features of the images that the chapters on CIFAR-10H need (``make reproduce``)."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from siscm.checks import IntArray
+from siscm.cifar10h_data import load_cifar10h
+from siscm.features import features_folder
+from siscm.preprocessing import preprocess
+
+Need = Literal["table", "audit"]
+
+
+def images_needed(raw: pd.DataFrame, need: Need = "table") -> IntArray:
+    """The images whose features a part of the book asks for, in the order of their numbers.
+
+    Parameters
+    ----------
+    raw
+        A row an opinion, as from :func:`siscm.cifar10h_raw.load_cifar10h_raw`.
+    need
+        ``"table"``: what the paper's expert filter keeps, in either reading; enough for Table 1
+        and all that is computed from the same images. ``"audit"``: every image on which people
+        disagree, several times as many.
+    """
+    if need == "audit":
+        distinct = raw.groupby("image")["chosen_label"].nunique()
+        return np.sort(distinct.index[distinct > 1].to_numpy(dtype=np.int64))
+    # The wider reading: whoever has more opinions than the threshold does not have fewer.
+    done = preprocess(raw, reading="paper")
+    return np.unique(np.concatenate([done.train.instances, done.test.instances])).astype(np.int64)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Extract what is missing, or count it; return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m siscm.extract", description=__doc__)
+    parser.add_argument("images", nargs="?", choices=("table", "audit"), default="table")
+    parser.add_argument("--count", action="store_true", help="only print how many are missing")
+    chosen = parser.parse_args(arguments)
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    try:
+        print(_count(chosen.images) if chosen.count else _extract(chosen.images))
+    except (OSError, ValueError, ImportError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("Stopped. Features that were saved stay; the same command goes on.", file=sys.stderr)
+        return 128 + signal.SIGINT
+    return 0
+
+
+def _count(need: Need) -> int:
+    """How many images have no features yet; an error if there are any and no place to keep them."""
+    data = load_cifar10h("real")
+    missing = len(data.missing(images_needed(data.raw, need)))
+    if missing:
+        _check_writable(features_folder())
+    return missing
+
+
+def _extract(need: Need) -> str:
+    data = load_cifar10h("real")
+    wanted = images_needed(data.raw, need)
+    new = len(data.missing(wanted))
+    data.features(wanted)
+    return f"ready: features of {len(wanted):,} images ({new:,} of them new) in {features_folder()}"
+
+
+def _check_writable(folder: Path) -> None:
+    """Refuse a folder that cannot be written, or made, before anything large is installed."""
+    place = next(place for place in (folder, *folder.parents) if place.exists())
+    try:
+        with tempfile.TemporaryFile(dir=place):
+            pass
+    except OSError as error:
+        raise type(error)(
+            f"features are missing and cannot be kept in {folder} ({error.strerror}): let "
+            "SISCM_DATA_DIR name a folder that can be written and holds the same files, or links "
+            "to them."
+        ) from error
+
+
+if __name__ == "__main__":
+    sys.exit(main())

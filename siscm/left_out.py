@@ -1,0 +1,172 @@
+"""Who is missing from the published counts? Found by subtracting them from the raw file's."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.sparse import csc_array
+
+from siscm.checks import BoolArray, FloatArray, IntArray
+from siscm.cifar10h import CLASSES, label_counts
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Annotators whose opinions the counts lack.
+
+    Parameters
+    ----------
+    remainder
+        How many more opinions the raw file has than the counts.
+    negative
+        Opinions that the counts have and the raw file has not.
+    candidates
+        Annotators of whom every opinion may be missing.
+    fit_together
+        Whether all candidates may be missing at once.
+    explained
+        Whether some of them, left out with all their opinions, are exactly the remainder.
+    certain
+        Candidates who are left out in every such explanation.
+    open
+        Candidates who are left out in some of them and not in others.
+    n_open
+        How many of the open ones are left out, in one explanation.
+    """
+
+    remainder: int
+    negative: int
+    candidates: tuple[Hashable, ...]
+    fit_together: bool
+    explained: bool
+    certain: tuple[Hashable, ...]
+    open: tuple[Hashable, ...]
+    n_open: int
+
+    @property
+    def suspects(self) -> frozenset[Hashable]:
+        """Who is certain or open; without an explanation the candidates, if they fit together."""
+        if self.explained:
+            return frozenset(self.certain + self.open)
+        return frozenset(self.candidates if self.fit_together else ())
+
+    def verdict(self) -> str:
+        """What was found, as a sentence."""
+        if not self.remainder and not self.negative:
+            return "The counts hold every opinion of the raw file: nobody is left out."
+        if not self.explained:
+            return (
+                f"NOT explained by annotators left out: the raw file has {self.remainder:,} "
+                f"opinions that the counts lack, and lacks {self.negative:,} that they have; "
+                f"{len(self.candidates):,} annotators could each be missing with all their "
+                f"opinions, {'and' if self.fit_together else 'but not'} all of them at once."
+            )
+        certain = f"{len(self.certain)} are certain"
+        if self.open:
+            certain += f", and {self.n_open} more of {len(self.open)} who cannot be told apart"
+        return (
+            f"The counts lack {self.remainder:,} opinions of the raw file, and these are exactly "
+            f"all those of {len(self.certain) + self.n_open} annotators: {certain}."
+        )
+
+
+def find_left_out(raw: pd.DataFrame, counts: pd.DataFrame) -> LeftOut:
+    """Subtract the published counts from the raw file's, and see who makes up the remainder.
+
+    An annotator can be left out only if the remainder holds each of her (image, label). Where
+    such a cell holds no more than its candidates gave, all of them are left out; the others are
+    settled by integer programming.
+
+    Parameters
+    ----------
+    raw
+        A row an opinion: ``annotator``, ``image``, ``chosen_label``.
+    counts
+        (10,000, 10): how many annotators gave each label to each image.
+    """
+    difference = (label_counts(raw) - counts).to_numpy().ravel()
+    left = np.maximum(difference, 0)
+    annotators, column = np.unique(raw["annotator"].to_numpy(), return_inverse=True)
+    cell = raw["image"].to_numpy() * len(CLASSES) + raw["chosen_label"].to_numpy()
+    gave = csc_array((np.ones(len(raw)), (cell, column)), shape=(len(difference), len(annotators)))
+    candidates = np.flatnonzero(_fits(gave, left))
+    certain, undecided, rest = _settle(gave, candidates, left)
+    chosen = _one_cover(gave[:, undecided], rest)
+    explained = chosen is not None and not (difference < 0).any()
+    open_ = np.empty(0, dtype=np.int64)
+    n_open = 0
+    if not explained:
+        certain = open_
+    elif chosen is not None and len(undecided):
+        always, sometimes = _vary(gave[:, undecided], rest, chosen)
+        certain, open_ = np.union1d(certain, undecided[always]), undecided[sometimes]
+        n_open = int(chosen[sometimes].sum())
+
+    def names(positions: IntArray) -> tuple[Hashable, ...]:
+        return tuple(annotators[positions].tolist())
+
+    return LeftOut(
+        remainder=int(left.sum()),
+        negative=int(-difference[difference < 0].sum()),
+        candidates=names(candidates),
+        fit_together=bool((gave[:, candidates].sum(axis=1) <= left).all()),
+        explained=explained,
+        certain=names(certain),
+        open=names(open_),
+        n_open=n_open,
+    )
+
+
+def _fits(gave: csc_array, left: IntArray) -> BoolArray:
+    """Whether what is left holds each opinion of an annotator (a column)."""
+    return np.asarray(gave.T @ (left == 0).astype(np.float64) == 0)
+
+
+def _settle(
+    gave: csc_array, candidates: IntArray, left: IntArray
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Candidates who must be left out; those undecided; and what is left for these to explain."""
+    certain: list[int] = []
+    while len(candidates):
+        mine = gave[:, candidates]
+        needed = (left > 0) & (mine.sum(axis=1) <= left)
+        forced = np.asarray(mine.T @ needed.astype(np.float64) > 0)
+        if not forced.any():
+            break
+        certain += candidates[forced].tolist()
+        left = left - mine[:, forced].sum(axis=1).astype(np.int64)
+        candidates = candidates[~forced]
+        candidates = candidates[_fits(gave[:, candidates], np.maximum(left, 0))]
+    return np.sort(np.array(certain, dtype=np.int64)), candidates, left
+
+
+def _one_cover(
+    gave: csc_array, left: IntArray, prefer: FloatArray | None = None
+) -> BoolArray | None:
+    """Columns that add up to exactly what is left, of the largest ``prefer``; None if none do."""
+    n = gave.shape[1]
+    used = np.flatnonzero((left != 0) | (gave.sum(axis=1) > 0))
+    if not n or not len(used):
+        return None if len(used) else np.zeros(n, dtype=bool)
+    found = milp(
+        np.zeros(n) if prefer is None else -prefer,
+        integrality=np.ones(n, dtype=np.int64),
+        bounds=Bounds(0, 1),
+        constraints=LinearConstraint(gave[used], left[used], left[used]),
+    )
+    return None if found.x is None else np.asarray(found.x > 0.5)
+
+
+def _vary(gave: csc_array, left: IntArray, chosen: BoolArray) -> tuple[BoolArray, BoolArray]:
+    """Which columns are in every sum that gives what is left, and which in some of them only."""
+    other = np.zeros(len(chosen), dtype=bool)  # whether some sum treats the column otherwise
+    for column in range(len(chosen)):
+        prefer = np.zeros(len(chosen))
+        prefer[column] = -1 if chosen[column] else 1
+        found = _one_cover(gave, left, prefer)
+        other[column] = found is not None and found[column] != chosen[column]
+    return chosen & ~other, other

@@ -1,0 +1,189 @@
+"""Figures of the audit: rivals, shared images, who met whom, who is alone, and stability."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
+from matplotlib.patches import Patch
+
+from siscm.agreement import ALONE, GROUPED
+from siscm.checks import FloatArray, IntArray
+from siscm.evaluation import SCENARIOS
+from siscm.graph import SimilarityGraph
+from siscm.partition import group_of
+from siscm.plots import BLUE, GREY, ORANGE
+
+_MARKS = dict(zip(SCENARIOS, (("o", "black"), ("^", BLUE), ("v", ORANGE)), strict=True))
+_BINS = (-1, 0, 4, 49, np.inf)
+_MEETINGS = ("never", "1 to 4", "5 to 49", "50 and more")
+_SHADES = ("#ffffff", "#cfe3f1", "#6fb0d9", "#014e7f")
+
+
+def draw_rivals(axes: Axes, accuracy: pd.DataFrame) -> None:
+    """Accuracy of every rule in the three scenarios, the most accurate on all pairs on top.
+
+    Parameters
+    ----------
+    accuracy
+        As from :meth:`siscm.experiment.Experiment.accuracy`.
+    """
+    ordered = accuracy.sort_values(SCENARIOS[0])
+    places = np.arange(len(ordered))
+    axes.hlines(places, ordered.min(axis=1), ordered.max(axis=1), color="#cccccc", zorder=1)
+    for scenario, (marker, colour) in _MARKS.items():
+        axes.scatter(
+            ordered[scenario], places, marker=marker, color=colour, s=55, label=scenario, zorder=2
+        )
+    axes.set(yticks=places, yticklabels=list(ordered.index), xlim=(0, 1), xlabel="accuracy")
+    axes.grid(axis="x", color="#e5e5e5")
+    axes.legend(loc="lower center", bbox_to_anchor=(0.3, 1), ncols=2, frameon=False)
+
+
+def draw_shared(axes: Axes, shared: pd.Series[int], chance: pd.Series[float]) -> None:
+    """How many images two annotators share, beside what random images for each would give.
+
+    Parameters
+    ----------
+    shared
+        Pairs of annotators by images shared, as in :class:`siscm.image_sets.HiddenSets`.
+    chance
+        The same, expected if everybody saw images drawn for her alone.
+    """
+    axes.bar(shared.index.to_numpy(), shared.to_numpy(), width=1, color=BLUE, label="in this file")
+    kept = chance[chance >= 1]
+    axes.plot(
+        kept.index, kept, color=ORANGE, linewidth=2.5, linestyle="--", label="if drawn for each"
+    )
+    axes.set_yscale("log")
+    axes.set(xlabel="images that two annotators share", ylabel="pairs of annotators")
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2, frameon=False)
+
+
+def draw_meetings(
+    left: Axes,
+    right: Axes,
+    graph: SimilarityGraph,
+    found: Sequence[Sequence[Hashable]],
+    set_of: Mapping[Hashable, int],
+) -> IntArray:
+    """Every pair of experts, ordered by image set: how often they met, and what was made of it.
+
+    Parameters
+    ----------
+    left, right
+        For the meetings, and for groups and violations.
+    graph, found
+        Of training opinions, and the partition by expert ids.
+    set_of
+        The image set of each expert.
+
+    Returns
+    -------
+    array
+        The order: positions of experts by image set, then by group.
+    """
+    number = np.array([set_of[expert] for expert in graph.experts])
+    group = group_of(found, graph.experts)
+    order = np.lexsort((group, number))
+    square = np.ix_(order, order)
+    meetings = np.digitize(graph.together[square], _BINS[1:-1], right=True)
+    same = (group[:, None] == group)[square] & ~np.eye(len(order), dtype=bool)
+    state = np.where(graph.violations[square] > 0, 2, np.where(same, 1, 0))
+    _draw_square(left, meetings, _SHADES, _MEETINGS, "images judged by both")
+    _draw_square(
+        right,
+        state,
+        ("#f2f2f2", BLUE, ORANGE),
+        ("neither", "in one group", "in violation"),
+        "what came of it",
+    )
+    return order
+
+
+def _draw_square(
+    axes: Axes, code: IntArray, colours: Sequence[str], names: Sequence[str], title: str
+) -> None:
+    axes.imshow(
+        code, cmap=ListedColormap(colours), vmin=0, vmax=len(colours) - 1, interpolation="nearest"
+    )
+    handles = [
+        Patch(facecolor=colour, edgecolor=GREY, label=name)
+        for colour, name in zip(colours, names, strict=True)
+    ]
+    axes.legend(
+        handles=handles,
+        title=title,
+        loc="lower center",
+        bbox_to_anchor=(0.5, 1),
+        ncols=2,
+        frameon=False,
+        fontsize=9,
+    )
+    axes.set(xticks=[], yticks=[], xlabel="experts, by image set")
+    axes.grid(False)
+
+
+def draw_profiles(axes: Axes, profiles: pd.DataFrame) -> None:
+    """Experts by agreement with others and by violations; nobody is named.
+
+    Parameters
+    ----------
+    profiles
+        As from :func:`siscm.agreement.profiles`.
+    """
+    for group, marker in ((GROUPED, "o"), (ALONE, "s")):
+        for missing, colour, words in (
+            (False, BLUE, "in the counts"),
+            (True, ORANGE, "missing from them"),
+        ):
+            kept = profiles[(profiles["group"] == group) & (profiles["left out"] == missing)]
+            axes.scatter(
+                kept["agreement"],
+                kept["in violation"],
+                marker=marker,
+                s=60 if group == ALONE else 34,
+                facecolor=colour if group == ALONE else "none",
+                edgecolor=colour,
+                linewidth=1.6,
+                label=f"{group}, {words}",
+            )
+    axes.set(
+        xlim=(0, 1.02),
+        xlabel="agreement with others on the same images",
+        ylabel="experts in violation with her",
+    )
+    axes.margins(y=0.08)
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2, frameon=False, fontsize=9)
+
+
+def draw_likeness(axes: Axes, likeness: Mapping[str, Any]) -> None:
+    """How alike partitions are (adjusted Rand index), a row a kind of comparison.
+
+    Parameters
+    ----------
+    likeness
+        For each kind, the values; NaN is left out.
+    """
+    names = list(likeness)[::-1]
+    for place, name in enumerate(names):
+        values: FloatArray = np.asarray(likeness[name], dtype=np.float64)
+        values = values[~np.isnan(values)]
+        axes.scatter(
+            values, np.full(len(values), place), s=55, facecolor="none", edgecolor=BLUE, zorder=2
+        )
+        if len(values):
+            axes.scatter(values.mean(), place, marker="|", s=420, color=ORANGE, linewidth=3)
+    axes.axvline(0, color=GREY, linestyle=":")
+    axes.set(
+        yticks=range(len(names)),
+        yticklabels=names,
+        ylim=(-0.6, len(names) - 0.4),
+        xlim=(-0.15, 1.05),
+        xlabel="adjusted Rand index (1, the same groups)",
+    )
+    axes.grid(axis="x", color="#e5e5e5")

@@ -1,0 +1,46 @@
+"""How far a download has come, on a terminal."""
+
+from __future__ import annotations
+
+import sys
+
+_MEGABYTE = 1_000_000
+
+
+class DownloadBar:
+    """A line on the terminal that counts megabytes; nothing in a log, nothing for small files.
+
+    Has what :class:`pooch.HTTPDownloader` asks of a progress bar.
+
+    Parameters
+    ----------
+    name
+        What is being downloaded.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.total = 0  # bytes, set by pooch; 0 if the server does not say
+        self._arrived = 0
+        self._shown = 0
+
+    def update(self, n_bytes: int) -> None:
+        """Count what has just arrived; show it once it makes another megabyte."""
+        self._arrived += n_bytes
+        if self.total:  # the last piece may count for more than it holds
+            self._arrived = min(self._arrived, self.total)
+        megabytes = self._arrived // _MEGABYTE
+        if megabytes > self._shown and sys.stderr.isatty():
+            self._shown = megabytes
+            end = f" of {self.total // _MEGABYTE}" if self.total else ""
+            print(f"\r{self.name}: {megabytes}{end} MB", end="", file=sys.stderr, flush=True)
+
+    def reset(self) -> None:
+        """Count from the beginning: pooch does, before it counts all at the end."""
+        self._arrived = 0
+
+    def close(self) -> None:
+        """End the line, if there is one."""
+        if self._shown:
+            self._shown = 0
+            print(file=sys.stderr, flush=True)

@@ -1,0 +1,136 @@
+"""The paper's real experiment played again with one part replaced, beside how it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+
+from siscm import evaluation
+from siscm.baselines import Rule, gumbel_max, marginals_only
+from siscm.checks import FloatArray
+from siscm.cifar10h_data import Prepared
+from siscm.experiment import PAPERS_RULES, Experiment
+from siscm.graph import SimilarityGraph
+from siscm.opinions import Opinions
+from siscm.partition import greedy
+
+MODEL, GNB, CNB = PAPERS_RULES
+
+Groups = Sequence[Sequence[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Effect:
+    """What one other reading changes.
+
+    Parameters
+    ----------
+    difference
+        The row of ``book/differences.md``.
+    otherwise
+        The reading taken instead of ours, in a few words.
+    sizes
+        A row a size that the reading could change; columns ``ours``, and ``other`` or, for
+        several seeds, one a seed.
+    accuracy
+        A row a rule of Table 1 that the reading is about, a column a scenario: other minus ours.
+        For several seeds, their rows one below the other.
+    note
+        Why figures are missing.
+    """
+
+    difference: str
+    otherwise: str
+    sizes: pd.DataFrame = field(default_factory=pd.DataFrame)
+    accuracy: pd.DataFrame = field(default_factory=pd.DataFrame)
+    note: str = ""
+
+
+class Replay:
+    """The experiment as it stands, and what comes out when a part of it is replaced."""
+
+    def __init__(self, prepared: Prepared, done: Experiment) -> None:
+        self.prepared, self.done = prepared, done
+        self.log_train = done.model.log_marginals(prepared.X_train, done.train)
+        self.accuracy = done.accuracy().loc[list(PAPERS_RULES)]
+        self.sizes = all_sizes(done.train, done.test, done.model.graph_, done.model.partition_)
+
+    def groups(self, graph: SimilarityGraph, rng: np.random.Generator | None = None) -> Groups:
+        """Algorithm 1 on another graph."""
+        # By default the model's own random numbers: a graph that is the same gives the same groups.
+        rng = self.done.model._generators()[1] if rng is None else rng
+        found = greedy(graph, self.done.model.n_restarts, rng=rng)
+        return [graph.experts.take(group).tolist() for group in found]
+
+    def scored(
+        self,
+        rules: Mapping[str, Rule],
+        groups: Groups | None = None,
+        log_test: FloatArray | None = None,
+        test: Opinions | None = None,
+    ) -> pd.DataFrame:
+        """Accuracy of rules by scenario, minus ours."""
+        groups = self.done.model.partition_ if groups is None else groups
+        log_test = self.done.log_marginals if log_test is None else log_test
+        test = self.done.test if test is None else test
+        found = {
+            name: evaluation.hits(evaluation.all_pairs(log_test, test, groups, rule)).mean()
+            for name, rule in rules.items()
+        }
+        return pd.DataFrame(found).T - self.accuracy.loc[list(found)]
+
+    def beside(self, other: Mapping[str, int]) -> pd.DataFrame:
+        """Sizes in two columns."""
+        both = {name: (self.sizes[name], size) for name, size in other.items()}
+        return pd.DataFrame.from_dict(both, orient="index", columns=["ours", "other"])
+
+    def regrouped(
+        self,
+        difference: str,
+        otherwise: str,
+        graph: SimilarityGraph,
+        rule: Rule = gumbel_max,
+        log_test: FloatArray | None = None,
+    ) -> Effect:
+        """The model on another graph of the same opinions."""
+        groups = self.groups(graph)
+        sizes = self.beside(all_sizes(self.done.train, self.done.test, graph, groups))
+        return Effect(difference, otherwise, sizes, self.scored({MODEL: rule}, groups, log_test))
+
+    def refitted(self, difference: str, otherwise: str, other: Prepared, cnb: Rule) -> Effect:
+        """Other features or opinions: all is learned anew, save GNB + CNB, which is given."""
+        model = clone(self.done.model).fit(other.X_train, other.train)
+        sizes = all_sizes(other.train, other.test, model.graph_, model.partition_)
+        scores = self.scored(
+            {MODEL: gumbel_max, GNB: marginals_only, CNB: cnb},
+            model.partition_,
+            model.log_marginals(other.X_test, other.test),
+            other.test,
+        )
+        return Effect(difference, otherwise, self.beside(sizes), scores)
+
+
+def opinion_sizes(train: Opinions, test: Opinions) -> dict[str, int]:
+    """What a filter leaves."""
+    return {
+        "experts": len(train.experts),
+        "training images": len(train.instances),
+        "test images": len(test.instances),
+        "opinions": len(train) + len(test),
+    }
+
+
+def all_sizes(
+    train: Opinions, test: Opinions, graph: SimilarityGraph, groups: Groups
+) -> dict[str, int]:
+    """What a filter leaves, and what becomes of it."""
+    return opinion_sizes(train, test) | {
+        "pairs in violation": int((np.triu(graph.violations) > 0).sum()),
+        "groups": len(groups),
+        "singletons": sum(len(group) == 1 for group in groups),
+    }

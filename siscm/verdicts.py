@@ -1,0 +1,226 @@
+"""What a run on the real CIFAR-10H is judged by: its figures, the paper's, and a verdict on each.
+
+Figures and tolerances lie in ``expected/cifar10h.json``; ``judged_by`` was fixed before anybody
+here had run the real file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from siscm import pages
+from siscm.experiment import Experiment
+
+NOT_RUN, HOLDS, FAILS = "not run", "holds", "FAILS"
+"""The words of the column ``verdict``; the first also stands for a real figure not there yet."""
+
+
+def figures(done: Experiment) -> dict[str, Any]:
+    """The figures by which a run is judged, ready for JSON.
+
+    Returns
+    -------
+    dict
+        ``sizes``; ``accuracy`` by rule and scenario, to six digits, None where no pair is; and
+        ``experts_better_off``, by comparison how many and of how many.
+    """
+    graph = done.model.graph_
+    violations = graph.violations[np.triu_indices(len(graph.experts), 1)]
+    groups = [len(group) for group in done.model.partition_]
+    accuracy = {
+        rule: {
+            scenario: None if np.isnan(value) else round(float(value), 6)
+            for scenario, value in row.items()
+        }
+        for rule, row in done.accuracy().T.items()
+    }
+    return {
+        "sizes": {
+            "experts": len(done.train.experts),
+            "training_images": len(done.train.instances),
+            "test_images": len(done.test.instances),
+            "opinions": len(done.train) + len(done.test),
+            "pairs_in_violation": int((violations > 0).sum()),
+            "violating_pairs_of_opinions": int(violations.sum()),
+            "groups": len(groups),
+            "singleton_groups": groups.count(1),
+        },
+        "accuracy": accuracy,
+        "experts_better_off": {
+            name: [int(n) for n in row] for name, row in done.experts_better_off().T.items()
+        },
+    }
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """One figure of the paper, and how near a run on the real file has to come to it.
+
+    Parameters
+    ----------
+    quantity
+        In words.
+    path
+        Where :func:`figures` holds it.
+    accepted
+        The paper's number or numbers (how many, of how many); a second entry is as good.
+    tolerance
+        Largest difference from an entry, for each entry.
+    rule
+        The tolerance in words.
+    """
+
+    quantity: str
+    path: tuple[str, ...]
+    accepted: tuple[tuple[float, ...], ...]
+    tolerance: tuple[float, ...]
+    rule: str
+
+    def verdict(self, figures: Mapping[str, Any]) -> str:
+        """Whether the figure of a run is near enough: :data:`HOLDS` or :data:`FAILS`."""
+        found = self.find(figures)
+        if None in found:
+            return FAILS
+        near = [
+            # A difference that equals the tolerance passes, whatever the last binary digit is.
+            np.all(np.abs(np.subtract(found, target)) <= tolerance + 1e-9)
+            for target, tolerance in zip(self.accepted, self.tolerance, strict=True)
+        ]
+        return HOLDS if any(near) else FAILS
+
+    def find(self, figures: Mapping[str, Any]) -> tuple[Any, ...]:
+        """The figure of a run, as many numbers as the paper gives."""
+        value: Any = figures
+        for key in self.path:
+            value = value[key]
+        return tuple(value) if isinstance(value, list) else (value,)
+
+    def words(self, value: tuple[Any, ...]) -> str:
+        """A figure as the tables show it."""
+        if None in value:
+            return "no pair"
+        if self.path[0] == "accuracy":
+            return f"{value[0]:.1%}"
+        return " of ".join(f"{number:,}" for number in value)
+
+
+def criteria(content: Mapping[str, Any]) -> Iterator[Criterion]:
+    """Every figure that a run on real data is judged by, in the order of the table.
+
+    Parameters
+    ----------
+    content
+        Of ``expected/cifar10h.json``: its parts ``paper`` and ``judged_by``.
+    """
+    paper, judged = content["paper"], content["judged_by"]
+    within, sizes = judged["within"], paper["sizes"]
+    for name in judged["exactly"]:
+        yield Criterion(name.replace("_", " "), ("sizes", name), ((sizes[name],),), (0,), "exactly")
+    share, published = within["violations"]["relative"], sizes["violations"]
+    halved = (published, published / 2)
+    targets = halved if within["violations"]["or_half_of_the_paper"] else halved[:1]
+    yield Criterion(
+        "pairs of experts in violation",
+        ("sizes", "pairs_in_violation"),
+        tuple((target,) for target in targets),
+        tuple(share * target for target in targets),
+        f"±{share:.0%}" + (", also of half" if len(targets) > 1 else ""),
+    )
+    words = {"groups": "groups", "singleton_groups": "groups of one expert"}
+    for name, said in words.items():
+        near = within[name]["absolute"]
+        yield Criterion(said, ("sizes", name), ((sizes[name],),), (near,), f"±{near}")
+    near = within["accuracy"]["absolute"]
+    for rule, row in paper["accuracy"].items():
+        for scenario, value in row.items():
+            yield Criterion(
+                f"accuracy of {rule}, {scenario}",
+                ("accuracy", rule, scenario),
+                ((value,),),
+                (near,),
+                f"±{100 * near:g} points",
+            )
+    near = within["experts_better_off"]["absolute"]
+    for name, (better, experts) in paper["experts_better_off"].items():
+        yield Criterion(
+            f"experts: {name}",
+            ("experts_better_off", name),
+            ((better, experts),),
+            (near,),
+            f"both ±{near}",
+        )
+
+
+def verdicts(content: Mapping[str, Any], real: Mapping[str, Any] | None) -> pd.DataFrame:
+    """Every figure of the paper, the twin's, that of a run on real data, and a verdict.
+
+    Parameters
+    ----------
+    content
+        Of ``expected/cifar10h.json``.
+    real
+        What :func:`figures` gave on the real files; None if nobody ran them.
+
+    Returns
+    -------
+    DataFrame
+        Of words: a row a figure, columns ``paper``, ``twin``, ``real``, ``allowed`` and
+        ``verdict``. The twin is not judged.
+    """
+    rows = {
+        one.quantity: {
+            "paper": one.words(one.accepted[0]),
+            "twin": one.words(one.find(content["twin"])),
+            "real": NOT_RUN if real is None else one.words(one.find(real)),
+            "allowed": one.rule,
+            "verdict": NOT_RUN if real is None else one.verdict(real),
+        }
+        for one in criteria(content)
+    }
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def countings(sizes: Mapping[str, Any]) -> pd.DataFrame:
+    """What a number of violations can mean: pairs of experts or of opinions, ordered or not.
+
+    Parameters
+    ----------
+    sizes
+        Of :func:`figures`.
+    """
+    counted = {
+        "pairs of experts that ever violate": sizes["pairs_in_violation"],
+        "pairs of opinions that violate": sizes["violating_pairs_of_opinions"],
+    }
+    rows = {name: {"each pair once": n, "both orders": 2 * n} for name, n in counted.items()}
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def verdict_table(content: Mapping[str, Any], live: Mapping[str, Any], kind: str) -> pages.Html:
+    """The verdicts as a page shows them: live on the real files, else as recorded, if ever.
+
+    Parameters
+    ----------
+    content
+        Of ``expected/cifar10h.json``.
+    live
+        What :func:`figures` gave on the data of the page.
+    kind
+        ``"twin"`` or ``"real"``: which data that is.
+    """
+    recorded = content["real"]
+    if kind == "real":
+        return _table(verdicts(content, live), "real")
+    if recorded is None:
+        return _table(verdicts(content, None), "twin", "Nobody has run the real file yet.")
+    return _table(verdicts(content, recorded["figures"]), "recorded", pages.origin(recorded))
+
+
+def _table(judged: pd.DataFrame, data: pages.Data, note: str = "") -> pages.Html:
+    caption = "What a run on the real file is judged by: figures and verdicts."
+    return pages.table(judged, caption, data, note, alarm=FAILS)
