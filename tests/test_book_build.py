@@ -13,6 +13,9 @@ from types import ModuleType
 import nbformat
 import pytest
 
+from siscm.features import cache_file
+from siscm.sources import RAW
+
 ROOT = Path(__file__).resolve().parent.parent
 
 HEADER = """\
@@ -270,14 +273,28 @@ def small_book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("setting", "folder", "words"),
-    [("simulated", "html", "SIMULATED data"), ("real", "html-real", "REAL data")],
+    ("setting", "experiment", "folder", "words"),
+    [
+        ("simulated", "twin", "html", "SIMULATED data"),
+        ("real", "twin", "html-real", "SIMULATED twin"),
+        ("real", "real", "html-real", "REAL data"),
+    ],
 )
 def test_every_page_says_which_data_it_shows_and_asks_no_outside_host(
-    setting: str, folder: str, words: str, small_book: Path, monkeypatch: pytest.MonkeyPatch
+    setting: str,
+    experiment: str,
+    folder: str,
+    words: str,
+    small_book: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     (small_book / "book" / "intro.md").write_text("# Introduction\n\nWith $x^2$.\n")
     monkeypatch.setenv("SISCM_DATA", setting)
+    monkeypatch.setenv("SISCM_DATA_DIR", str(small_book / "data"))
+    if experiment == "real":
+        for file in (small_book / "data" / RAW, cache_file()):
+            file.parent.mkdir(parents=True)
+            file.touch()
 
     assert build.main(["html", "--root", str(small_book)]) == 0
 

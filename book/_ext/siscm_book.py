@@ -3,17 +3,20 @@
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
+from siscm.cifar10h_data import experiment_kind
 from siscm.registry import setting
 
 ANNOUNCEMENTS = {
     "simulated": "This build shows SIMULATED data: made-up opinions, shaped like the real panels.",
     "real": "This build shows REAL data: opinions of real people, from the published files.",
+    "mixed": "REAL panels and counts, but a SIMULATED twin of CIFAR-10H's raw file: look at each "
+    "table's and figure's mark.",
 }
 
 
 def announce_the_data(app: Sphinx, config: Config) -> None:
     """Put a bar on top of every page that says which data this build shows."""
-    data = setting()
+    data = "mixed" if setting() == "real" and experiment_kind() == "twin" else setting()
     bar = f'<span class="siscm-data siscm-data-{data}">{ANNOUNCEMENTS[data]}</span>'
     config.html_theme_options["announcement"] = bar
 
