@@ -12,6 +12,7 @@ from siscm.evaluation import SCENARIOS
 from siscm.experiment import Experiment
 from siscm.image_sets import HiddenSets
 from siscm.partition import group_of
+from siscm.preprocessing import with_disagreement
 
 ALONE, GROUPED = "alone", "in a group"
 """What :func:`profiles` calls experts by their group."""
@@ -46,23 +47,10 @@ def pair_agreement(opinions: pd.DataFrame, groups: Mapping[Hashable, Hashable]) 
         size = table.groupby(list(same), observed=True).size().to_numpy()
         return int((size * (size - 1)).sum())
 
-    pairs = np.array([ordered_pairs("image"), ordered_pairs("image", "group"), 0])
-    agree = np.array(
-        [
-            ordered_pairs("image", "chosen_label"),
-            ordered_pairs("image", "group", "chosen_label"),
-            0,
-        ]
-    )
-    pairs[2], agree[2] = pairs[0] - pairs[1], agree[0] - agree[1]
-    share = np.divide(agree, pairs, out=np.full(3, np.nan), where=pairs > 0)
-    return pd.DataFrame({"pairs": pairs, "agree": share}, index=pd.Index(SCENARIOS))
-
-
-def with_disagreement(raw: pd.DataFrame) -> pd.DataFrame:
-    """The opinions about images to which not everybody gave the same label."""
-    labels = raw.groupby("image")["chosen_label"]
-    return raw[labels.transform("min") != labels.transform("max")]
+    every = np.array([ordered_pairs("image"), ordered_pairs("image", "chosen_label")])
+    same = [ordered_pairs("image", "group"), ordered_pairs("image", "group", "chosen_label")]
+    found = pd.DataFrame([every, same, every - same], list(SCENARIOS), ["pairs", "agree"])
+    return found.assign(agree=found["agree"] / found["pairs"])
 
 
 def full_agreement(raw: pd.DataFrame, without: Mapping[str, Collection[Hashable]]) -> pd.DataFrame:
@@ -183,18 +171,15 @@ def filter_by_set(
         ``annotators`` they have, and how many of these the filter ``kept``.
     """
     disputed = with_disagreement(raw)["image"].unique()
-    images = sets.images.groupby("set")["image"]
+    images = sets.images.assign(disputed=sets.images["image"].isin(disputed)).groupby("set")
     people = sets.annotators[sets.annotators["set"] >= 0]
-    by_set = pd.DataFrame(
-        {
-            "disagreement": images.agg(lambda seen: seen.isin(disputed).mean()),
-            "annotators": people.groupby("set").size(),
-            "kept": people.assign(kept=people.index.isin(experts)).groupby("set")["kept"].sum(),
-            "missing": people.assign(out=people.index.isin(list(left_out)))
-            .groupby("set")["out"]
-            .any(),
-        }
+    people = people.assign(
+        kept=people.index.isin(experts), missing=people.index.isin(list(left_out))
     )
+    by_set = people.groupby("set").agg(
+        annotators=("kept", "size"), kept=("kept", "sum"), missing=("missing", "any")
+    )
+    by_set["disagreement"] = images["disputed"].mean()
     kinds = by_set.groupby(by_set["missing"].map({True: "with", False: "without"}))
     return kinds.agg(
         sets=("kept", "size"),

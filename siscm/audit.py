@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,9 @@ import pandas as pd
 from scipy.stats import chi2, chi2_contingency, monte_carlo_test
 
 from siscm.checks import FloatArray
-from siscm.image_sets import ALONE, HiddenSets, hidden_sets
+from siscm.image_sets import NO_SET, HiddenSets, hidden_sets
 
-__all__ = ["ALONE", "HiddenSets", "assignment_tests", "hidden_sets"]
+__all__ = ["NO_SET", "HiddenSets", "assignment_tests", "hidden_sets"]
 
 
 def assignment_tests(
@@ -41,19 +42,13 @@ def assignment_tests(
     """
     rows = {"classes fall into sets at random": _class_test(sets.images)}
 
-    def compare(
-        values: npt.NDArray[Any],
-        strata: npt.NDArray[Any],
-        statistic: Callable[..., FloatArray],
-    ) -> list[float]:
-        return _against_chance(values, strata, statistic, rng, n_resamples)
-
+    compare = partial(_against_chance, rng=rng, n_resamples=n_resamples)
     harder = _left_out_difficulty(raw, sets)
     stratum = harder.groupby(["reshuffle", "true_label"]).ngroup().to_numpy()
     rows["no set is harder or easier than by chance"] = compare(
         harder["difficulty"].to_numpy(), stratum, _spread(harder["set"].to_numpy())
     )
-    placed = sets.annotators[sets.annotators["set"] != ALONE].sort_index()
+    placed = sets.annotators[sets.annotators["set"] != NO_SET].sort_index()
     place, one = np.arange(len(placed), dtype=np.float64), np.zeros(len(placed), dtype=np.int64)
     for what in ("set", "reshuffle"):
         rows[f"the order of ids does not tell the {what}"] = compare(

@@ -15,13 +15,10 @@ import numpy.typing as npt
 
 from siscm import registry
 from siscm.checks import IntArray
-from siscm.cifar10h import CLASSES
+from siscm.cifar10h import CLASSES, N_IMAGES
 from siscm.sources import IMAGES, JPEG_IMAGES
 
 ImageArray = npt.NDArray[np.uint8]
-
-N_IMAGES = 10_000
-"""How many test images there are."""
 
 _SHAPE = (32, 32, 3)
 _BYTES = 32 * 32 * 3

@@ -9,9 +9,7 @@ import pandas as pd
 
 from siscm import registry
 from siscm.checks import IntArray
-
-COUNTS = "cifar10h/cifar10h-counts.npy"
-"""The registry's path of the counts."""
+from siscm.sources import COUNTS
 
 CLASSES = (
     "airplane",
@@ -27,7 +25,8 @@ CLASSES = (
 )
 """The ten labels, in the order of their codes."""
 
-_N_IMAGES = 10_000
+N_IMAGES = 10_000
+"""How many test images CIFAR-10 has."""
 
 
 def load_cifar10h_counts() -> pd.DataFrame:
@@ -51,9 +50,9 @@ def load_cifar10h_counts() -> pd.DataFrame:
         counts = np.load(BytesIO(content), allow_pickle=False)
     except (EOFError, ValueError) as error:
         raise ValueError(f"{COUNTS} is not a NumPy array file: {error}") from error
-    if counts.shape != (_N_IMAGES, len(CLASSES)) or not np.issubdtype(counts.dtype, np.integer):
+    if counts.shape != (N_IMAGES, len(CLASSES)) or not np.issubdtype(counts.dtype, np.integer):
         raise ValueError(
-            f"{COUNTS} should hold whole numbers of shape ({_N_IMAGES}, {len(CLASSES)}), but "
+            f"{COUNTS} should hold whole numbers of shape ({N_IMAGES}, {len(CLASSES)}), but "
             f"holds {counts.dtype} of shape {counts.shape}."
         )
     wrong = (counts.min(axis=1) < 0) | (counts.sum(axis=1) <= 0)
@@ -76,13 +75,13 @@ def label_counts(raw: pd.DataFrame) -> pd.DataFrame:
         :func:`siscm.cifar10h_raw.read_raw`.
     """
     cell = raw["image"].to_numpy() * len(CLASSES) + raw["chosen_label"].to_numpy()
-    counts = np.bincount(cell, minlength=_N_IMAGES * len(CLASSES)).reshape(_N_IMAGES, -1)
+    counts = np.bincount(cell, minlength=N_IMAGES * len(CLASSES)).reshape(N_IMAGES, -1)
     return _framed(counts)
 
 
 def _framed(counts: IntArray) -> pd.DataFrame:
     return pd.DataFrame(
         counts,
-        index=pd.RangeIndex(_N_IMAGES, name="image"),
+        index=pd.RangeIndex(N_IMAGES, name="image"),
         columns=pd.Index(CLASSES, name="label"),
     )

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+from sklearn.pipeline import Pipeline
 
 from siscm import registry
 from siscm.checks import IntArray
@@ -16,7 +17,6 @@ from siscm.cifar10h import label_counts, load_cifar10h_counts
 from siscm.cifar10h_raw import check_raw, load_cifar10h_raw
 from siscm.features import cache_file, extract_features, missing_features
 from siscm.image_features import image_features
-from siscm.opinions import Opinions
 from siscm.preprocessing import Preprocessed, preprocess
 from siscm.sources import RAW
 from siscm.twin import TwinTruth, simulate_cifar10h
@@ -68,15 +68,13 @@ def experiment_kind() -> Kind:
     return "real" if registry.setting() == "real" and there else "twin"
 
 
-def load_cifar10h(kind: Kind | None = None, *, seed: int = TWIN_SEED) -> Cifar10H:
+def load_cifar10h(kind: Kind | None = None) -> Cifar10H:
     """The real files, or a twin of them.
 
     Parameters
     ----------
     kind
         Which; by default what :func:`experiment_kind` says.
-    seed
-        Of the twin.
 
     Raises
     ------
@@ -93,7 +91,7 @@ def load_cifar10h(kind: Kind | None = None, *, seed: int = TWIN_SEED) -> Cifar10
             lambda wanted: missing_features(images, wanted),
             None,
         )
-    twin = simulate_cifar10h(np.random.default_rng(seed))
+    twin = simulate_cifar10h(np.random.default_rng(TWIN_SEED))
     raw = check_raw(twin.raw, image_labels=twin.image_labels, complete=True)
     published = raw[~raw["annotator"].isin(twin.truth.left_out)]
     return Cifar10H(
@@ -107,24 +105,19 @@ def load_cifar10h(kind: Kind | None = None, *, seed: int = TWIN_SEED) -> Cifar10
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
+class Prepared(Preprocessed):
     """The paper's training and test set, ready to be fitted.
 
     Parameters
     ----------
+    train, test, kept
+        As preprocessed.
     X_train, X_test
         Twenty numbers an image, indexed by image; learned on training images only.
-    train, test
-        Opinions of the same experts about these images.
-    kept
-        What each step of the preprocessing left.
     """
 
     X_train: pd.DataFrame
-    train: Opinions
     X_test: pd.DataFrame
-    test: Opinions
-    kept: pd.DataFrame
 
 
 def prepare(data: Cifar10H, **choices: Any) -> Prepared:
@@ -138,13 +131,20 @@ def prepare(data: Cifar10H, **choices: Any) -> Prepared:
     return describe(data, preprocess(data.raw, **choices))
 
 
-def describe(data: Cifar10H, done: Preprocessed) -> Prepared:
-    """What :func:`siscm.preprocessing.preprocess` left, each image described by twenty numbers."""
-    numbers = image_features().fit(data.features(done.train.instances.to_numpy()))
+def describe(data: Cifar10H, done: Preprocessed, numbers: Pipeline | None = None) -> Prepared:
+    """What :func:`siscm.preprocessing.preprocess` left, each image described by twenty numbers.
+
+    Parameters
+    ----------
+    numbers
+        Another pipeline than :func:`siscm.image_features.image_features`, not fitted yet.
+    """
+    numbers = image_features() if numbers is None else numbers
+    numbers.fit(data.features(done.train.instances.to_numpy()))
     X_train, X_test = (
         pd.DataFrame(
             numbers.transform(data.features(part.instances.to_numpy())), index=part.instances
         )
         for part in (done.train, done.test)
     )
-    return Prepared(X_train, done.train, X_test, done.test, done.kept)
+    return Prepared(done.train, done.test, done.kept, X_train, X_test)

@@ -15,8 +15,8 @@ import pandas as pd
 
 from siscm import registry
 from siscm.checks import BoolArray, IntArray
-from siscm.cifar10_images import N_IMAGES, load_cifar10_images
-from siscm.cifar10h import CLASSES
+from siscm.cifar10_images import load_cifar10_images
+from siscm.cifar10h import CLASSES, N_IMAGES
 from siscm.sources import RAW
 from siscm.zipped import LARGEST, only_table
 

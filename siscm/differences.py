@@ -7,10 +7,9 @@ for the two readings and the one taken. The functions for the other readings are
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -19,7 +18,7 @@ from sklearn.preprocessing import Normalizer
 from siscm import released
 from siscm.baselines import gumbel_max, marginals_only
 from siscm.checks import FloatArray
-from siscm.cifar10h_data import Cifar10H, Prepared, prepare
+from siscm.cifar10h_data import Cifar10H, Prepared, describe
 from siscm.experiment import Experiment
 from siscm.graph import SimilarityGraph
 from siscm.image_features import image_features
@@ -130,7 +129,7 @@ def _filter(ours: Replay, data: Cifar10H, joined: Literal["or", "and"]) -> Effec
     n_missing = len(data.missing(images))
     if n_missing:
         return Effect(*names, sizes, note=f"needs features of {n_missing:,} more images")
-    fitted = prepare(data, reading="paper", joined=joined)
+    fitted = describe(data, other)
     return ours.refitted(*names, fitted, ProductWithCNB.fit(fitted.train))
 
 
@@ -141,8 +140,7 @@ def _same(some: Opinions, others: Opinions) -> bool:
 def _violations_and_zeros(ours: Replay) -> list[Effect]:
     """Products of probabilities; zero marginals as released; and both."""
     done = ours.done
-    p, log_test = _unfloored(ours)
-    with_zeros = np.log(released.without_zeros(np.exp(log_test)))
+    p, with_zeros, least = _unfloored(ours)
     graph = SimilarityGraph.from_opinions(np.log(p), done.train)
     test_alone = released.recount_violations(done.model.graph_, np.exp(ours.log_train), done.train)
     both = released.recount_violations(graph, p, done.train)
@@ -154,24 +152,28 @@ def _violations_and_zeros(ours: Replay) -> list[Effect]:
     groups = ours.groups(graph)
     more = [
         ours.scored({GNB: marginals_only}, groups, with_zeros),
-        ours.scored({CNB: done.rules[CNB]}, groups, np.maximum(log_test, LOG_LEAST)),
+        ours.scored({CNB: done.rules[CNB]}, groups, least),
     ]
     found[1] = replace(found[1], accuracy=pd.concat([found[1].accuracy, *more]))
     return found
 
 
-def _unfloored(ours: Replay) -> tuple[FloatArray, FloatArray]:
-    """Marginals without our floor: of training, only zeros raised; of the test, logarithms."""
+def _unfloored(ours: Replay) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Marginals without our floor: of training, zeros raised as released; logarithms of the test's.
+
+    These with zeros raised as released, and with zeros that are the smallest number there is.
+    """
     model = copy(ours.done.model).set_params(min_proba=0.0)
     p = released.without_zeros(np.exp(model.log_marginals(ours.prepared.X_train, ours.done.train)))
-    return p, model.log_marginals(ours.prepared.X_test, ours.done.test)
+    log_test = model.log_marginals(ours.prepared.X_test, ours.done.test)
+    with_zeros = np.log(released.without_zeros(np.exp(log_test)))
+    return p, with_zeros, np.maximum(log_test, LOG_LEAST)
 
 
 def _all_at_once(ours: Replay) -> Effect:
     """The readings of the released code together, draws included."""
     done, rng = ours.done, np.random.default_rng(0)
-    p, log_test = _unfloored(ours)
-    with_zeros = np.log(released.without_zeros(np.exp(log_test)))
+    p, with_zeros, least = _unfloored(ours)
     graph = released.graph_by_draws(np.log(p), done.train, released.N_SAMPLES, rng)
     graph = released.average_over_all_instances(graph, np.log(p), done.train)
     graph = released.recount_violations(graph, p, done.train)
@@ -184,7 +186,7 @@ def _all_at_once(ours: Replay) -> Effect:
     effect = ours.regrouped("all together", words, graph, model, with_zeros)
     more = [
         ours.scored({GNB: gnb}, ours.groups(graph), with_zeros),
-        ours.scored({CNB: divided}, ours.groups(graph), np.maximum(log_test, LOG_LEAST)),
+        ours.scored({CNB: divided}, ours.groups(graph), least),
     ]
     return replace(effect, accuracy=pd.concat([effect.accuracy, *more]))
 
@@ -227,21 +229,14 @@ def _scaling(ours: Replay, data: Cifar10H) -> list[Effect]:
     }
     cnb = ours.done.rules[CNB]  # it sees no features
     return [
-        ours.refitted("scaling", words, _rescaled(ours.prepared, data, steps), cnb)
+        ours.refitted(
+            "scaling",
+            words,
+            describe(data, ours.prepared, image_features().set_params(**steps)),
+            cnb,
+        )
         for words, steps in texts.items()
     ]
-
-
-def _rescaled(prepared: Prepared, data: Cifar10H, steps: Mapping[str, Any]) -> Prepared:
-    numbers = image_features().set_params(**steps)
-    numbers.fit(data.features(prepared.train.instances.to_numpy()))
-    X_train, X_test = (
-        pd.DataFrame(
-            numbers.transform(data.features(part.instances.to_numpy())), index=part.instances
-        )
-        for part in (prepared.train, prepared.test)
-    )
-    return replace(prepared, X_train=X_train, X_test=X_test)
 
 
 def _law_by_draws(ours: Replay) -> Effect:

@@ -152,6 +152,21 @@ def hits(pairs: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(dict(zip(SCENARIOS, kept, strict=True)))
 
 
+def accuracy(
+    log_marginals: npt.ArrayLike,
+    opinions: Opinions,
+    partition: Sequence[Sequence[Hashable]],
+    rules: Mapping[str, Rule],
+) -> pd.DataFrame:
+    """Accuracy by rule (rows) and scenario (columns); arguments as for :func:`all_pairs`."""
+    return pd.DataFrame(
+        {
+            name: hits(all_pairs(log_marginals, opinions, partition, rule)).mean()
+            for name, rule in rules.items()
+        }
+    ).T
+
+
 def per_expert(pairs: pd.DataFrame) -> pd.DataFrame:
     """Accuracy of inferring each expert, in the paper's three scenarios.
 
@@ -195,9 +210,8 @@ def summary(
     rng: np.random.Generator,
     n_bootstrap: int = 1000,
     uniform_weight: float = UNIFORM_WEIGHT,
-    confidence: float = 0.95,
 ) -> pd.DataFrame:
-    """Accuracy and log-loss in the paper's three scenarios, with bootstrap intervals.
+    """Accuracy and log-loss in the paper's three scenarios, with 95 % bootstrap intervals.
 
     Parameters
     ----------
@@ -209,8 +223,6 @@ def summary(
         Draws the bootstrap samples: whole instances, since opinions on one are dependent.
     uniform_weight
         Weight of the uniform distribution mixed into each prediction before its log-loss.
-    confidence
-        Level of the percentile intervals.
 
     Returns
     -------
@@ -222,13 +234,10 @@ def summary(
     Raises
     ------
     ValueError
-        If ``uniform_weight`` is not in [0, 1), ``confidence`` not in (0, 1) or ``n_bootstrap``
-        not positive.
+        If ``uniform_weight`` is not in [0, 1) or ``n_bootstrap`` not positive.
     """
     if not 0 <= uniform_weight < 1:
         raise ValueError(f"uniform_weight is {uniform_weight}; it must be in [0, 1).")
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence is {confidence}; it must be in (0, 1), such as 0.95.")
     if n_bootstrap < 1:
         raise ValueError(f"n_bootstrap is {n_bootstrap}; at least one resample is needed.")
     mixed = (1 - uniform_weight) * pairs["probability"] + uniform_weight / n_classes
@@ -250,9 +259,7 @@ def summary(
         row: dict[str, float] = {"n_pairs": int(kept.sum())}
         for score in ("accuracy", "log_loss"):
             totals = np.asarray(by_instance[score].sum(), dtype=np.float64)
-            row |= _ratio(
-                score, totals, sizes, n_bootstrap, confidence, np.random.default_rng(seed)
-            )
+            row |= _ratio(score, totals, sizes, n_bootstrap, np.random.default_rng(seed))
         rows[scenario] = row
     return pd.DataFrame.from_dict(rows, orient="index").astype({"n_pairs": int})
 
@@ -262,7 +269,6 @@ def _ratio(
     totals: FloatArray,
     sizes: FloatArray,
     n_bootstrap: int,
-    confidence: float,
     rng: np.random.Generator,
 ) -> dict[str, float]:
     """A mean over pairs, and its percentile interval over resampled instances."""
@@ -276,7 +282,6 @@ def _ratio(
             paired=True,
             vectorized=True,
             n_resamples=n_bootstrap,
-            confidence_level=confidence,
             method="percentile",
             batch=100,
             rng=rng,

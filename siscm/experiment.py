@@ -84,16 +84,8 @@ class Experiment:
         return pd.DataFrame.from_dict(rows, orient="index", columns=["better", "experts"])
 
 
-def run(
-    X_train: pd.DataFrame,
-    train: Opinions,
-    X_test: pd.DataFrame,
-    test: Opinions,
-    *,
-    random_state: int = 0,
-    n_restarts: int = 10,
-) -> Experiment:
-    """Fit the paper's models and their rivals.
+def run(X_train: pd.DataFrame, train: Opinions, X_test: pd.DataFrame, test: Opinions) -> Experiment:
+    """Fit the paper's models, with ten restarts of Algorithm 1, and their rivals.
 
     Parameters
     ----------
@@ -101,8 +93,6 @@ def run(
         Twenty features an image, indexed by image.
     train, test
         Opinions after preprocessing: the same experts, the same classes.
-    random_state, n_restarts
-        Of Algorithm 1; the paper takes ten restarts.
 
     Raises
     ------
@@ -111,7 +101,7 @@ def run(
     """
     if not (train.experts.equals(test.experts) and train.classes.equals(test.classes)):
         raise ValueError("training and test opinions must name the same experts and classes.")
-    model = GumbelMaxSISCM(random_state=random_state, n_restarts=n_restarts).fit(X_train, train)
+    model = GumbelMaxSISCM(n_restarts=10).fit(X_train, train)
     X = X_test.loc[test.instances].to_numpy()
     rules: dict[str, Rule] = {
         "Gumbel-Max SI-SCM": gumbel_max,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -13,10 +12,11 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
+from siscm import registry
 from siscm.checks import IntArray
 from siscm.cifar10h_data import load_cifar10h
 from siscm.features import features_folder
-from siscm.preprocessing import preprocess
+from siscm.preprocessing import preprocess, with_disagreement
 
 Need = Literal["table", "audit"]
 
@@ -34,8 +34,7 @@ def images_needed(raw: pd.DataFrame, need: Need = "table") -> IntArray:
         disagree, several times as many.
     """
     if need == "audit":
-        distinct = raw.groupby("image")["chosen_label"].nunique()
-        return np.sort(distinct.index[distinct > 1].to_numpy(dtype=np.int64))
+        return np.unique(with_disagreement(raw)["image"]).astype(np.int64)
     # The wider reading: whoever has more opinions than the threshold does not have fewer.
     done = preprocess(raw, reading="paper")
     return np.unique(np.concatenate([done.train.instances, done.test.instances])).astype(np.int64)
@@ -47,16 +46,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("images", nargs="?", choices=("table", "audit"), default="table")
     parser.add_argument("--count", action="store_true", help="only print how many are missing")
     chosen = parser.parse_args(arguments)
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
-    try:
-        print(_count(chosen.images) if chosen.count else _extract(chosen.images))
-    except (OSError, ValueError, ImportError) as error:
-        print(error, file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("Stopped. Features that were saved stay; the same command goes on.", file=sys.stderr)
-        return 128 + signal.SIGINT
-    return 0
+    return registry.exit_code(
+        lambda: print(_count(chosen.images) if chosen.count else _extract(chosen.images)),
+        "Features that were saved stay",
+    )
 
 
 def _count(need: Need) -> int:

@@ -16,7 +16,7 @@ from scipy.stats import hypergeom
 
 from siscm.checks import BoolArray, IntArray
 
-ALONE = -1
+NO_SET = -1
 """Stands for the set of an annotator who shares her images, all of them, with nobody."""
 
 
@@ -63,14 +63,14 @@ class HiddenSets:
     @property
     def holds(self) -> bool:
         """Whether fixed sets explain the file: all annotators have one, all reshuffles are full."""
-        everybody = bool((self.annotators["set"] != ALONE).all())
+        everybody = bool((self.annotators["set"] != NO_SET).all())
         return everybody and bool(self.reshuffles["complete"].all())
 
     @property
     def set_of(self) -> dict[int, int]:
         """Each annotator's set; who has none in common with another gets a negative number."""
         number = self.annotators["set"].to_numpy()
-        own = np.where(number == ALONE, -1 - np.arange(len(number)), number)
+        own = np.where(number == NO_SET, -1 - np.arange(len(number)), number)
         return dict(zip(self.annotators.index.tolist(), own.tolist(), strict=True))
 
     def shared_by_chance(self) -> pd.Series[float]:
@@ -87,7 +87,7 @@ class HiddenSets:
         """What was found, in numbers."""
         table, per_image = self.sets, self.images["image"].value_counts()
         even = table["fewest_of_a_class"] == table["most_of_a_class"]
-        in_a_set = int((self.annotators["set"] != ALONE).sum())
+        in_a_set = int((self.annotators["set"] != NO_SET).sum())
         return pd.Series(
             {
                 "annotators who share all their images with another": f"{in_a_set:,} of "
@@ -110,7 +110,7 @@ class HiddenSets:
 
     def verdict(self) -> str:
         """Whether fixed sets explain the file, as a sentence."""
-        n, in_a_set = len(self.annotators), int((self.annotators["set"] != ALONE).sum())
+        n, in_a_set = len(self.annotators), int((self.annotators["set"] != NO_SET).sum())
         if self.holds:
             return (
                 f"Fixed sets explain this file: each of the {n:,} annotators shares all her images "
@@ -148,7 +148,7 @@ def hidden_sets(raw: pd.DataFrame) -> HiddenSets:
     same = (shared == size) & (shared == size[:, None])
     first = same.argmax(axis=1)  # the first annotator with the same images
     firsts, per_set = np.unique(first[same.sum(axis=1) > 1], return_counts=True)
-    number = np.full(len(annotators), ALONE)
+    number = np.full(len(annotators), NO_SET)
     number[firsts] = np.arange(len(firsts))
     number = number[first]
     between = shared[np.ix_(firsts, firsts)]
@@ -161,7 +161,7 @@ def hidden_sets(raw: pd.DataFrame) -> HiddenSets:
     apart = np.triu(reshuffle[:, None] != reshuffle)
     return HiddenSets(
         annotators=pd.DataFrame(
-            {"set": number, "reshuffle": np.append(reshuffle, ALONE)[number], "images": size},
+            {"set": number, "reshuffle": np.append(reshuffle, NO_SET)[number], "images": size},
             index=pd.Index(annotators, name="annotator"),
         ),
         sets=pd.DataFrame(

@@ -120,7 +120,7 @@ class GumbelMaxSISCM(BaseEstimator):  # type: ignore[misc] # scikit-learn has no
             raise TypeError(
                 f"opinions is a {type(opinions).__name__}; make it with Opinions.from_long(table)."
             )
-        marginal_rng, partition_rng, sampling_rng = self._generators()
+        marginal_rng, partition_rng, sampling_rng = generators(self.random_state)
         inference.law_of(self.method, self.n_samples, sampling_rng)  # refuses now, not later
         features = align_features(X, opinions.instances)
         given = (
@@ -255,7 +255,7 @@ class GumbelMaxSISCM(BaseEstimator):  # type: ignore[misc] # scikit-learn has no
             instances=[plain(instance) for instance in instances],
             method=self.method,
             n_samples=self.n_samples,
-            rng=self._generators()[2],
+            rng=generators(self.random_state)[2],
         )
 
     def _log_marginals(self, features: Features) -> FloatArray:
@@ -288,10 +288,9 @@ class GumbelMaxSISCM(BaseEstimator):  # type: ignore[misc] # scikit-learn has no
             self.n_features_in_,
         )
 
-    def _generators(self) -> list[np.random.Generator]:
-        """Independent generators: for the classifiers, the partition, and Monte Carlo."""
-        if isinstance(self.random_state, np.random.RandomState):
-            raise TypeError(
-                "random_state is a RandomState; pass a seed or a numpy.random.Generator."
-            )
-        return np.random.default_rng(self.random_state).spawn(3)
+
+def generators(random_state: int | np.random.Generator | None) -> list[np.random.Generator]:
+    """A model's three independent generators: for classifiers, partition, and Monte Carlo."""
+    if isinstance(random_state, np.random.RandomState):
+        raise TypeError("random_state is a RandomState; pass a seed or a numpy.random.Generator.")
+    return np.random.default_rng(random_state).spawn(3)

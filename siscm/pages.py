@@ -42,6 +42,9 @@ ALARM_STYLE = 'style="background:#a4161a;color:#fff;font-weight:600"'
 STAMP_INCHES = 0.3
 """Height of the strip at the foot of a figure that is left to its stamp."""
 
+LONG = 25
+"""Characters from which a cell of a table is text to be read from the left."""
+
 ROOT = Path(__file__).resolve().parents[1]
 """The project's folder, where ``expected/`` and ``benchmarks/`` lie."""
 
@@ -122,12 +125,14 @@ def table(
         f'padding:.1em .5em;border-radius:.3em;white-space:nowrap">{LABELS[kind]}</span>'
     )
     small = f"<br><small>{html.escape(note)}</small>" if note else ""
+    sentences = frame.map(lambda cell: isinstance(cell, str) and len(cell) > LONG).any(axis=None)
+    words = " siscm-words" if sentences else ""
     body = frame.to_html(index=index, border=0, na_rep="")
     if alarm is not None:
         cell = f"<td>{html.escape(alarm)}</td>"
         body = body.replace(cell, cell.replace("<td>", f'<td class="siscm-alarm" {ALARM_STYLE}>'))
     return Html(
-        f'<figure class="siscm-table"><figcaption>{badge} {html.escape(caption)}{small}'
+        f'<figure class="siscm-table{words}"><figcaption>{badge} {html.escape(caption)}{small}'
         f'</figcaption><div style="overflow-x:auto">{body}</div></figure>',
         "\n".join(
             [f"[{LABELS[kind]}] {caption}", frame.to_string(index=index, na_rep=""), note]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.patches import Patch
@@ -14,10 +15,10 @@ from siscm.checks import FloatArray, IntArray
 from siscm.graph import SimilarityGraph
 from siscm.partition import Step, group_of
 
-BLUE, ORANGE, GREEN, GREY = "#0173b2", "#de8f05", "#029e73", "#8c8c8c"
+BLUE, ORANGE, GREY, PALE = "#0173b2", "#de8f05", "#8c8c8c", "#d9d9d9"
 """Colours that survive colour blindness; every use also differs in shape, line or place."""
 
-GROUP_COLOURS = ("#0173b2", "#de8f05", "#029e73", "#cc78bc", "#ca9161", "#56b4e9")
+GROUP_COLOURS = (BLUE, ORANGE, "#029e73", "#cc78bc", "#ca9161", "#56b4e9")
 
 
 def draw_pull(axes: Axes, cases: pd.DataFrame, observed: str, target: str) -> None:
@@ -214,12 +215,56 @@ def _draw_experts(axes: Axes, experts: Sequence[Hashable], colours: Sequence[str
 def draw_pairs(axes: Axes, graph: SimilarityGraph, order: IntArray) -> None:
     """Every pair of a large panel as one cell: an edge, a violation, or never together."""
     state = np.where(graph.edges, 1, np.where(graph.violations > 0, 2, 0))[np.ix_(order, order)]
-    colours = ("#f2f2f2", BLUE, ORANGE)
-    axes.imshow(state, cmap=ListedColormap(colours), vmin=0, vmax=2, interpolation="nearest")
-    names = ("never together", "can be similar", "in violation")
-    handles = [Patch(color=c, label=name) for c, name in zip(colours, names, strict=True)]
+    colours = {"never together": "#f2f2f2", "can be similar": BLUE, "in violation": ORANGE}
+    draw_square(axes, state, colours, ncols=3)
+    axes.set(xlabel="expert", ylabel="expert")
+
+
+def draw_square(
+    axes: Axes, code: IntArray, colours: Mapping[str, str], *, ncols: int, title: str | None = None
+) -> None:
+    """A cell a pair of experts, coloured by its code; a legend on top.
+
+    Parameters
+    ----------
+    code
+        (H, H), positions in ``colours``.
+    colours
+        By meaning.
+    ncols, title
+        Of the legend.
+    """
+    colour_map = ListedColormap(list(colours.values()))
+    axes.imshow(code, cmap=colour_map, vmin=0, vmax=len(colours) - 1, interpolation="nearest")
     axes.legend(
-        handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, frameon=False
+        handles=[Patch(facecolor=c, edgecolor=GREY, label=name) for name, c in colours.items()],
+        title=title,
+        loc="lower center",
+        bbox_to_anchor=(0.5, 1),
+        ncols=ncols,
+        frameon=False,
+        fontsize=9 if title else None,
     )
-    axes.set(xticks=[], yticks=[], xlabel="expert", ylabel="expert")
+    axes.set(xticks=[], yticks=[])
+    axes.grid(False)
+
+
+def draw_matrix(axes: Axes, shades: pd.DataFrame, words: pd.DataFrame, most: float) -> None:
+    """A table as a square of blue shades, pale grey where there is none, with words in its cells.
+
+    Parameters
+    ----------
+    shades
+        From 0 to ``most``, or NaN.
+    words
+        Of the same shape.
+    """
+    values = shades.to_numpy(dtype=np.float64)
+    axes.imshow(values, cmap=colormaps["Blues"].with_extremes(bad=PALE), vmin=0, vmax=most)
+    for (row, column), word in np.ndenumerate(words.to_numpy()):
+        colour = "white" if values[row, column] > 0.65 * most else "black"
+        if word:
+            axes.text(column, row, word, ha="center", va="center", fontsize=9, color=colour)
+    axes.set_xticks(range(shades.shape[1]), shades.columns, rotation=90)
+    axes.set_yticks(range(shades.shape[0]), shades.index)
     axes.grid(False)

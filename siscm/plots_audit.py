@@ -8,20 +8,23 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.colors import ListedColormap
-from matplotlib.patches import Patch
 
 from siscm.agreement import ALONE, GROUPED
 from siscm.checks import FloatArray, IntArray
 from siscm.evaluation import SCENARIOS
 from siscm.graph import SimilarityGraph
 from siscm.partition import group_of
-from siscm.plots import BLUE, GREY, ORANGE
+from siscm.plots import BLUE, GREY, ORANGE, draw_square
 
 _MARKS = dict(zip(SCENARIOS, (("o", "black"), ("^", BLUE), ("v", ORANGE)), strict=True))
-_BINS = (-1, 0, 4, 49, np.inf)
-_MEETINGS = ("never", "1 to 4", "5 to 49", "50 and more")
-_SHADES = ("#ffffff", "#cfe3f1", "#6fb0d9", "#014e7f")
+_MOST = (0, 4, 49)  # meetings in each shade but the last
+_MEETINGS = {
+    "never": "#ffffff",
+    "1 to 4": "#cfe3f1",
+    "5 to 49": "#6fb0d9",
+    "50 and more": "#014e7f",
+}
+_STATES = {"neither": "#f2f2f2", "in one group": BLUE, "in violation": ORANGE}
 
 
 def draw_rivals(axes: Axes, accuracy: pd.DataFrame) -> None:
@@ -91,41 +94,14 @@ def draw_meetings(
     group = group_of(found, graph.experts)
     order = np.lexsort((group, number))
     square = np.ix_(order, order)
-    meetings = np.digitize(graph.together[square], _BINS[1:-1], right=True)
+    meetings = np.digitize(graph.together[square], _MOST, right=True)
     same = (group[:, None] == group)[square] & ~np.eye(len(order), dtype=bool)
     state = np.where(graph.violations[square] > 0, 2, np.where(same, 1, 0))
-    _draw_square(left, meetings, _SHADES, _MEETINGS, "images judged by both")
-    _draw_square(
-        right,
-        state,
-        ("#f2f2f2", BLUE, ORANGE),
-        ("neither", "in one group", "in violation"),
-        "what came of it",
-    )
+    draw_square(left, meetings, _MEETINGS, ncols=2, title="images judged by both")
+    draw_square(right, state, _STATES, ncols=2, title="what came of it")
+    for axes in (left, right):
+        axes.set_xlabel("experts, by image set")
     return order
-
-
-def _draw_square(
-    axes: Axes, code: IntArray, colours: Sequence[str], names: Sequence[str], title: str
-) -> None:
-    axes.imshow(
-        code, cmap=ListedColormap(colours), vmin=0, vmax=len(colours) - 1, interpolation="nearest"
-    )
-    handles = [
-        Patch(facecolor=colour, edgecolor=GREY, label=name)
-        for colour, name in zip(colours, names, strict=True)
-    ]
-    axes.legend(
-        handles=handles,
-        title=title,
-        loc="lower center",
-        bbox_to_anchor=(0.5, 1),
-        ncols=2,
-        frameon=False,
-        fontsize=9,
-    )
-    axes.set(xticks=[], yticks=[], xlabel="experts, by image set")
-    axes.grid(False)
 
 
 def draw_profiles(axes: Axes, profiles: pd.DataFrame) -> None:

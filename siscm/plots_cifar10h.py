@@ -13,13 +13,11 @@ from matplotlib.figure import Figure
 from siscm.checks import BoolArray, FloatArray, IntArray
 from siscm.cifar10_images import ImageArray
 from siscm.cifar10h import CLASSES
-from siscm.plots import BLUE, GREY, ORANGE
+from siscm.plots import BLUE, GREY, ORANGE, PALE, draw_matrix
 from siscm.published import per_mille
 
 ANIMALS = ("bird", "cat", "deer", "dog", "frog", "horse")
 """The classes that are animals; the others are vehicles."""
-
-_PALE = "#d9d9d9"
 
 
 def draw_shares(axes: Axes, images: pd.Series[int]) -> None:
@@ -132,19 +130,10 @@ def draw_confusions(axes: Axes, table: pd.DataFrame) -> None:
     table
         (10, 10) opinions: a row a class, a column the label given.
     """
-    share: FloatArray = per_mille(table).to_numpy(dtype=np.float64)
-    off = np.where(np.eye(len(share), dtype=bool), np.nan, share)
-    axes.imshow(off, cmap="Blues", vmin=0)
-    for i, j in np.ndindex(share.shape):
-        if i == j:
-            axes.fill_between([j - 0.5, j + 0.5], i - 0.5, i + 0.5, color=_PALE)
-        dark = i != j and share[i, j] > 0.6 * np.nanmax(off)
-        colour = "white" if dark else "black"
-        axes.text(j, i, f"{share[i, j]:.0f}", ha="center", va="center", fontsize=9, color=colour)
-    axes.set_xticks(range(len(table.columns)), table.columns, rotation=90)
-    axes.set_yticks(range(len(table.index)), table.index)
+    share = per_mille(table)
+    off = share.mask(np.eye(len(share), dtype=bool))
+    draw_matrix(axes, off, share.map("{:.0f}".format), np.nanmax(off))
     axes.set(xlabel="label given", ylabel=str(table.index.name))
-    axes.grid(False)
 
 
 def draw_classes(all_axes: Sequence[Axes], points: FloatArray, labels: IntArray) -> None:
@@ -160,7 +149,7 @@ def draw_classes(all_axes: Sequence[Axes], points: FloatArray, labels: IntArray)
     for label, (axes, name) in enumerate(zip(all_axes, CLASSES, strict=True)):
         own: BoolArray = labels == label
         animal = name in ANIMALS
-        axes.scatter(points[~own, 0], points[~own, 1], s=3, color=_PALE, linewidth=0)
+        axes.scatter(points[~own, 0], points[~own, 1], s=3, color=PALE, linewidth=0)
         axes.scatter(
             points[own, 0],
             points[own, 1],

@@ -13,10 +13,13 @@ from matplotlib.collections import QuadMesh
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patheffects import withStroke
 
-from siscm.plots import BLUE, ORANGE
+from siscm.plots import BLUE, ORANGE, draw_matrix
 
 CELL = 0.05
 """Side of a cell of the two-dimensional histograms."""
+
+WRITTEN = 0.05
+"""Least share that a confusion matrix writes out."""
 
 _DARKER = LinearSegmentedColormap.from_list("darker", colormaps["Blues"](np.linspace(0.25, 1, 256)))
 
@@ -93,29 +96,16 @@ def draw_group_sizes(axes: Axes, sizes: Sequence[int]) -> None:
         axes.set_xticks([1, len(ordered)])
 
 
-def draw_confusion(axes: Axes, shares: pd.DataFrame, *, least: float = 0.05) -> None:
+def draw_confusion(axes: Axes, shares: pd.DataFrame) -> None:
     """A confusion matrix: of what was really said, how much was inferred as what.
+
+    Shares from :data:`WRITTEN` on are written into their cells, in percent.
 
     Parameters
     ----------
     shares
         From :func:`siscm.evaluation.confusion`: rows sum to 1.
-    least
-        Shares from here on are written into their cells, in percent.
     """
-    values = shares.to_numpy(dtype=float)
-    axes.imshow(values, cmap="Blues", vmin=0, vmax=1)
-    for row, column in zip(*np.nonzero(values >= least), strict=True):
-        axes.text(
-            column,
-            row,
-            f"{100 * values[row, column]:.0f}",
-            ha="center",
-            va="center",
-            fontsize=9,
-            color="white" if values[row, column] > 0.65 else "black",
-        )
-    axes.set_xticks(range(shares.shape[1]), shares.columns, rotation=90, fontsize=9)
-    axes.set_yticks(range(shares.shape[0]), shares.index, fontsize=9)
+    draw_matrix(axes, shares, (100 * shares).map("{:.0f}".format).where(shares >= WRITTEN, ""), 1)
+    axes.tick_params(labelsize=9)
     axes.set(xlabel="inferred", ylabel="said")
-    axes.grid(False)

@@ -97,11 +97,11 @@ def preprocess(
     everything = Opinions.from_long(
         raw, "image", "annotator", "chosen_label", classes=range(n_classes)
     )
-    record = _Record(everything)
+    kept = _left(ALL, all=everything)
 
     disagreed = everything.instances[_distinct_labels(everything, "instance") > 1]
     disputed = everything.select(instances=disagreed)
-    record.add(DISAGREEMENT, all=disputed)
+    kept |= _left(DISAGREEMENT, all=disputed)
 
     if len(disagreed) < 2:
         raise ValueError(f"step {SPLIT!r}: one image cannot be split into training and test.")
@@ -109,58 +109,45 @@ def preprocess(
         disagreed.to_numpy(), test_size=test_size, random_state=seed
     )
     train, test = (disputed.select(np.sort(images)) for images in (train_images, test_images))
-    record.add(SPLIT, train=train, test=test)
+    kept |= _left(SPLIT, train=train, test=test)
 
     few = _few(train, min_train, reading) | _few(test, min_test, reading)
     lacking = _distinct_labels(train, "expert") < n_classes
     dropped = few & lacking if joined == "and" else few | lacking
     experts = disputed.experts[~dropped]
     train, test = (part.select(experts=experts) for part in (train, test))
-    record.add(EXPERTS, train=train, test=test)
+    kept |= _left(EXPERTS, train=train, test=test)
 
     train, test = (
         part.select(part.instances[_counts(part, "instance") >= 2]) for part in (train, test)
     )
-    record.add(IMAGES, train=train, test=test)
-    return Preprocessed(train, test, record.table())
+    kept |= _left(IMAGES, train=train, test=test)
+    table = pd.DataFrame(kept, index=["opinions", "images", "experts"]).T
+    return Preprocessed(train, test, table.rename_axis(["step", "part"]))
 
 
-class _Record:
-    """What was left after each step; refuses a step that leaves nothing."""
+def with_disagreement(raw: pd.DataFrame) -> pd.DataFrame:
+    """The opinions about images to which not everybody gave the same label."""
+    labels = raw.groupby("image")["chosen_label"]
+    return raw[labels.transform("min") != labels.transform("max")]
 
-    def __init__(self, everything: Opinions) -> None:
-        self.rows: dict[tuple[str, str], IntArray] = {}
-        self.add(ALL, all=everything)
 
-    def add(self, step: str, **parts: Opinions) -> None:
-        """Count what is left of each part, and of all together."""
-        for part, opinions in parts.items():
-            if not len(opinions):
-                where = "" if part == "all" else f" for the {part} set"
-                raise ValueError(f"step {step!r} leaves no opinion{where}.")
-        left = list(parts.values())
-        self._count(step, "all", *left)
-        if len(left) > 1:
-            for part, opinions in parts.items():
-                self._count(step, part, opinions)
-
-    def _count(self, step: str, part: str, *left: Opinions) -> None:
-        # The parts share their experts, not their images.
-        experts = np.unique(np.concatenate([opinions.expert_codes for opinions in left]))
-        self.rows[step, part] = np.array(
-            [
-                sum(map(len, left)),
-                sum(len(np.unique(opinions.instance_codes)) for opinions in left),
-                len(experts),
-            ]
-        )
-
-    def table(self) -> pd.DataFrame:
-        return pd.DataFrame(
-            list(self.rows.values()),
-            index=pd.MultiIndex.from_tuples(list(self.rows), names=["step", "part"]),
-            columns=["opinions", "images", "experts"],
-        )
+def _left(step: str, **parts: Opinions) -> dict[tuple[str, str], list[int]]:
+    """What a step left of all, and of each part; refuses a step that leaves nothing."""
+    for part, opinions in parts.items():
+        if not len(opinions):
+            where = "" if part == "all" else f" for the {part} set"
+            raise ValueError(f"step {step!r} leaves no opinion{where}.")
+    each = {part: [opinions] for part, opinions in parts.items()}
+    return {
+        (step, part): [
+            sum(map(len, left)),
+            # The parts share their experts, not their images.
+            sum(len(np.unique(opinions.instance_codes)) for opinions in left),
+            len(np.unique(np.concatenate([opinions.expert_codes for opinions in left]))),
+        ]
+        for part, left in ({"all": list(parts.values())} | each).items()
+    }
 
 
 def _few(opinions: Opinions, threshold: int, reading: Reading) -> BoolArray:

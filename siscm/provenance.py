@@ -33,8 +33,8 @@ No data file is part of this project. `make data` downloads them; a file already
 `SISCM_DATA_DIR` is used as it is if its SHA-256 is the one below, and refused if not.
 
 The addresses were put together from repository, folder and commit, or quoted from public code,
-and could not be opened where this was written. Each hash says where it comes from. The panels
-need only their own files and the counts; the others are for the paper's experiment.
+and could not be opened where this was written. Each hash says where it comes from. `make book-real`
+needs only the panels and CIFAR-10H's counts; the others are for the paper's experiment.
 
 {files}
 

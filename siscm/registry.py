@@ -13,7 +13,7 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Literal, cast
@@ -30,6 +30,7 @@ __all__ = [
     "Entry",
     "data_folder",
     "download",
+    "exit_code",
     "lewidi_path",
     "locate",
     "main",
@@ -209,19 +210,28 @@ def main(arguments: Sequence[str] = ()) -> int:
 
     With the argument ``check`` nothing is downloaded: the files of :data:`PANELS` must be there.
     """
-    # A polite kill unwinds like Ctrl-C does, so that it leaves nothing half-written behind.
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
-    try:
+
+    def work() -> None:
         if list(arguments) == ["check"]:
             for path in PANELS:
                 locate(path)
         else:
             _download_all()
-    except (OSError, ValueError) as error:
+
+    return exit_code(work, "Files that are complete stay")
+
+
+def exit_code(work: Callable[[], None], kept: str) -> int:
+    """That of a command: it says errors in one line, and what an interruption kept."""
+    # A polite kill unwinds like Ctrl-C does, so that it leaves nothing half-written behind.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    try:
+        work()
+    except (OSError, ValueError, ImportError) as error:
         print(error, file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("Stopped. Files that are complete stay; the same command goes on.", file=sys.stderr)
+        print(f"Stopped. {kept}; the same command goes on.", file=sys.stderr)
         return 128 + signal.SIGINT
     return 0
 

@@ -16,6 +16,7 @@ from siscm.checks import FloatArray
 from siscm.cifar10h_data import Prepared
 from siscm.experiment import PAPERS_RULES, Experiment
 from siscm.graph import SimilarityGraph
+from siscm.model import generators
 from siscm.opinions import Opinions
 from siscm.partition import greedy
 
@@ -63,8 +64,9 @@ class Replay:
     def groups(self, graph: SimilarityGraph, rng: np.random.Generator | None = None) -> Groups:
         """Algorithm 1 on another graph."""
         # By default the model's own random numbers: a graph that is the same gives the same groups.
-        rng = self.done.model._generators()[1] if rng is None else rng
-        found = greedy(graph, self.done.model.n_restarts, rng=rng)
+        model = self.done.model
+        rng = generators(model.random_state)[1] if rng is None else rng
+        found = greedy(graph, model.n_restarts, rng=rng)
         return [graph.experts.take(group).tolist() for group in found]
 
     def scored(
@@ -78,11 +80,7 @@ class Replay:
         groups = self.done.model.partition_ if groups is None else groups
         log_test = self.done.log_marginals if log_test is None else log_test
         test = self.done.test if test is None else test
-        found = {
-            name: evaluation.hits(evaluation.all_pairs(log_test, test, groups, rule)).mean()
-            for name, rule in rules.items()
-        }
-        return pd.DataFrame(found).T - self.accuracy.loc[list(found)]
+        return evaluation.accuracy(log_test, test, groups, rules) - self.accuracy.loc[list(rules)]
 
     def beside(self, other: Mapping[str, int]) -> pd.DataFrame:
         """Sizes in two columns."""

@@ -212,18 +212,9 @@ def _pair_features(
 ) -> csr_matrix:
     """Sparse rows: features, then who was observed, what she said, and the target, one-hot."""
     n_experts, k = sizes
-    return csr_matrix(
-        hstack(
-            [
-                csr_matrix(X),
-                _one_hot(observed, n_experts),
-                _one_hot(label, k),
-                _one_hot(target, n_experts),
-            ]
-        )
+    ones = np.column_stack([observed, n_experts + label, n_experts + k + target])
+    one_hot = csr_matrix(
+        (np.ones(ones.size), ones.ravel(), np.arange(0, ones.size + 1, 3)),
+        shape=(len(ones), 2 * n_experts + k),
     )
-
-
-def _one_hot(code: IntArray, size: int) -> csr_matrix:
-    n = len(code)
-    return csr_matrix((np.ones(n), (np.arange(n), code)), shape=(n, size))
+    return csr_matrix(hstack([csr_matrix(X), one_hot]))

@@ -11,10 +11,10 @@ import pandas as pd
 from siscm import evaluation, partition
 from siscm.baselines import copy, gumbel_max, marginals_only
 from siscm.cifar10h_data import Cifar10H, describe
-from siscm.evaluation import SCENARIOS
 from siscm.experiment import Experiment
 from siscm.graph import SimilarityGraph
 from siscm.model import GumbelMaxSISCM
+from siscm.names import find
 from siscm.opinions import Opinions
 from siscm.preprocessing import preprocess
 from siscm.recovery import Groups, adjusted_rand
@@ -51,7 +51,7 @@ def over_restarts(
             groups = partition.greedy(graph, number, rng=np.random.default_rng(seed))
             named: Groups = [[names[h] for h in group] for group in groups]
             found.append(named)
-            rows[seed] = _size(graph, groups) | _accuracy(log_p, done.test, named, (MODEL,))
+            rows[seed] = _size(graph, named) | _accuracy(log_p, done.test, named, (MODEL,))
         table = pd.DataFrame.from_dict(rows, orient="index")
         tables[number] = table.assign(likeness=_likeness(found))
     return pd.concat(tables, names=["restarts", "seed"])
@@ -88,7 +88,7 @@ def over_splits(data: Cifar10H, seeds: Iterable[int] = range(5)) -> pd.DataFrame
         ready = describe(data, kept)
         model = GumbelMaxSISCM().fit(ready.X_train, ready.train)
         log_p, found[seed] = model.log_marginals(ready.X_test, ready.test), model.partition_
-        rows[seed] |= {"experts": len(model.experts_)} | _fitted(model)
+        rows[seed] |= {"experts": len(model.experts_)} | _size(model.graph_, model.partition_)
         rows[seed] |= _accuracy(log_p, ready.test, model.partition_, RULES)
     table = pd.DataFrame.from_dict(rows, orient="index").rename_axis("split")
     likeness = pd.Series(_likeness(list(found.values())), index=list(found), dtype=float)
@@ -125,33 +125,26 @@ def over_halves(
             model = GumbelMaxSISCM().fit(X_train.loc[part.instances], part)
             found.append(model.partition_)
             log_p = model.log_marginals(X_test, done.test)
-            rows[half] = _fitted(model) | _accuracy(log_p, done.test, model.partition_, (MODEL,))
+            size = _size(model.graph_, model.partition_)
+            rows[half] = size | _accuracy(log_p, done.test, model.partition_, (MODEL,))
         table = pd.DataFrame.from_dict(rows, orient="index")
         tables[seed] = table.assign(likeness=_likeness(found))
     return pd.concat(tables, names=["halving", "half"])
 
 
-def _fitted(model: GumbelMaxSISCM) -> dict[str, float]:
-    place = {expert: h for h, expert in enumerate(model.experts_)}
-    return _size(model.graph_, [[place[e] for e in group] for group in model.partition_])
-
-
-def _size(graph: SimilarityGraph, groups: Sequence[Sequence[int]]) -> dict[str, float]:
+def _size(graph: SimilarityGraph, groups: Groups) -> dict[str, float]:
+    positions = [find(group, graph.experts, "expert").tolist() for group in groups]
     return {
         "groups": len(groups),
         "alone": sum(len(group) == 1 for group in groups),
-        "objective": partition.objective(graph, groups),
+        "objective": partition.objective(graph, positions),
     }
 
 
 def _accuracy(log_p: Any, test: Opinions, groups: Groups, rules: Iterable[str]) -> dict[str, float]:
     """Accuracy by rule and scenario."""
-    accuracy: dict[str, float] = {}
-    for rule in rules:
-        pairs = evaluation.all_pairs(log_p, test, groups, RULES[rule])
-        means = evaluation.hits(pairs).mean()
-        accuracy |= {f"{rule}, {scenario}": float(means[scenario]) for scenario in SCENARIOS}
-    return accuracy
+    table = evaluation.accuracy(log_p, test, groups, {rule: RULES[rule] for rule in rules})
+    return {f"{rule}, {s}": float(x) for rule, row in table.iterrows() for s, x in row.items()}
 
 
 def _likeness(found: Sequence[Groups]) -> list[float]:

@@ -59,7 +59,7 @@ class Study:
         return self.model.log_marginals(self.X_test, self.test)
 
 
-def study(panel: Panel, min_opinions: int = 1, n_components: int = N_COMPONENTS) -> Study:
+def study(panel: Panel, min_opinions: int = 1) -> Study:
     """Fit the paper's model to a panel's train and dev parts.
 
     Parameters
@@ -68,8 +68,6 @@ def study(panel: Panel, min_opinions: int = 1, n_components: int = N_COMPONENTS)
         A real or simulated panel.
     min_opinions
         Experts with fewer opinions in train and dev together are left out.
-    n_components
-        How many features each text becomes.
     """
     train = panel.part("train", "dev")
     counts = np.bincount(train.expert_codes, minlength=len(train.experts))
@@ -77,7 +75,7 @@ def study(panel: Panel, min_opinions: int = 1, n_components: int = N_COMPONENTS)
     train = train.select(experts=experts)
     test = panel.part("test").select(experts=experts)
     texts = panel.instances["text"]
-    features = text_features(n_components).fit(texts.loc[train.instances])
+    features = text_features(N_COMPONENTS).fit(texts.loc[train.instances])
     X_train, X_test = (
         pd.DataFrame(features.transform(texts.loc[part.instances]), index=part.instances)
         for part in (train, test)

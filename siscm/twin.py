@@ -22,8 +22,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from siscm.checks import FloatArray, IntArray
-from siscm.cifar10_images import N_IMAGES
-from siscm.cifar10h import CLASSES
+from siscm.cifar10h import CLASSES, N_IMAGES
 from siscm.cifar10h_raw import IMAGES_EACH, N_ANNOTATORS
 from siscm.simulate import simulate_opinions
 from siscm.twin_table import raw_table

@@ -9,8 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from siscm.checks import IntArray
-from siscm.cifar10_images import N_IMAGES
-from siscm.cifar10h import CLASSES
+from siscm.cifar10h import CLASSES, N_IMAGES
 from siscm.cifar10h_raw import IMAGES_EACH, NO_IMAGE
 
 _N_CHECKS = 10  # attention checks an annotator sees, one after every twenty images

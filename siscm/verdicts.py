@@ -32,13 +32,7 @@ def figures(done: Experiment) -> dict[str, Any]:
     graph = done.model.graph_
     violations = graph.violations[np.triu_indices(len(graph.experts), 1)]
     groups = [len(group) for group in done.model.partition_]
-    accuracy = {
-        rule: {
-            scenario: None if np.isnan(value) else round(float(value), 6)
-            for scenario, value in row.items()
-        }
-        for rule, row in done.accuracy().T.items()
-    }
+    accuracy = done.accuracy().T.round(6).astype(object)
     return {
         "sizes": {
             "experts": len(done.train.experts),
@@ -50,10 +44,8 @@ def figures(done: Experiment) -> dict[str, Any]:
             "groups": len(groups),
             "singleton_groups": groups.count(1),
         },
-        "accuracy": accuracy,
-        "experts_better_off": {
-            name: [int(n) for n in row] for name, row in done.experts_better_off().T.items()
-        },
+        "accuracy": accuracy.where(accuracy.notna(), None).to_dict(),
+        "experts_better_off": done.experts_better_off().T.to_dict("list"),
     }
 
 

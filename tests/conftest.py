@@ -1,4 +1,4 @@
-"""What all tests share: the path of their helpers, and how hard Hypothesis tries.
+"""What all tests share: the path of their helpers, fixtures, and how hard Hypothesis tries.
 
 ``ci`` (default) draws the same modest number of examples every time; ``HYPOTHESIS_PROFILE=deep``
 draws thousands of new ones.
@@ -8,9 +8,17 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from siscm.cifar10h_data import Cifar10H
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -27,3 +35,21 @@ settings.register_profile(
     "deep", max_examples=3000, deadline=None, suppress_health_check=slow_is_fine
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+@pytest.fixture(scope="session")
+def twin() -> Cifar10H:
+    """The twin that the book shows; nobody may change it."""
+    from siscm.cifar10h_data import load_cifar10h
+
+    return load_cifar10h("twin")
+
+
+@pytest.fixture
+def axes() -> Iterator[Axes]:
+    """Empty axes."""
+    from matplotlib import pyplot as plt  # not in the environment of tests/features
+
+    figure, axes = plt.subplots()
+    yield axes
+    plt.close(figure)

@@ -13,11 +13,6 @@ from siscm.features import cache_file
 from siscm.sources import RAW
 
 
-@pytest.fixture(scope="module")
-def twin() -> Cifar10H:
-    return load_cifar10h("twin")
-
-
 def test_real_files_are_used_where_asked_for_and_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

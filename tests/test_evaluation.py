@@ -106,7 +106,6 @@ def test_refusals() -> None:
     for options, words in (
         ({"uniform_weight": 1.0}, "uniform_weight is 1.0"),
         ({"uniform_weight": -0.1}, "uniform_weight is -0.1"),
-        ({"confidence": 95}, "confidence is 95"),
         ({"n_bootstrap": 0}, "n_bootstrap is 0"),
     ):
         with pytest.raises(ValueError, match=words):

@@ -7,13 +7,10 @@ import pandas as pd
 import pytest
 
 from siscm import Opinions, evaluation
-from siscm.cifar10h_raw import check_raw
+from siscm.cifar10h_data import TWIN_SEED, Cifar10H, prepare
 from siscm.experiment import PAPERS_RULES, Experiment, run
-from siscm.image_features import image_features
 from siscm.pages import expected
-from siscm.preprocessing import preprocess
 from siscm.simulate import simulate_opinions
-from siscm.twin import simulate_cifar10h
 from siscm.verdicts import figures
 
 GROUPS = [[0, 1, 2, 3], [4, 5, 6], [7]]
@@ -89,17 +86,10 @@ def test_other_experts_are_refused(experiment: Experiment) -> None:
 
 
 @pytest.fixture(scope="module")
-def twin_experiment() -> Experiment:
-    twin = simulate_cifar10h(np.random.default_rng(expected("cifar10h")["twin"]["seed"]))
-    kept = preprocess(check_raw(twin.raw))
-    features = image_features().fit(twin.features[kept.train.instances.to_numpy()])
-    X_train, X_test = (
-        pd.DataFrame(
-            features.transform(twin.features[part.instances.to_numpy()]), index=part.instances
-        )
-        for part in (kept.train, kept.test)
-    )
-    return run(X_train, kept.train, X_test, kept.test)
+def twin_experiment(twin: Cifar10H) -> Experiment:
+    assert expected("cifar10h")["twin"]["seed"] == TWIN_SEED
+    ready = prepare(twin)
+    return run(ready.X_train, ready.train, ready.X_test, ready.test)
 
 
 def test_the_twin_gives_the_recorded_figures(twin_experiment: Experiment) -> None:

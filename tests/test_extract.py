@@ -13,15 +13,10 @@ from read_only import read_only
 
 from siscm import extract
 from siscm.checks import IntArray
-from siscm.cifar10h_data import Cifar10H, load_cifar10h
+from siscm.cifar10h_data import Cifar10H
 from siscm.extract import images_needed, main
 from siscm.preprocessing import preprocess
 from siscm.vgg19 import Features
-
-
-@pytest.fixture(scope="module")
-def twin() -> Cifar10H:
-    return load_cifar10h("twin")
 
 
 class Looking:

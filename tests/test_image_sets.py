@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sets_of_images import dealt, handed_out, shuffled
 
-from siscm.image_sets import ALONE, HiddenSets, hidden_sets
+from siscm.image_sets import NO_SET, HiddenSets, hidden_sets
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def test_random_images_are_not_taken_for_a_design() -> None:
     random = raw.sort_values("annotator").assign(image=np.concatenate(drawn), true_label=0)
     found = hidden_sets(random)
     assert not found.holds
-    assert (found.annotators == ALONE)[["set", "reshuffle"]].all(axis=None)
+    assert (found.annotators == NO_SET)[["set", "reshuffle"]].all(axis=None)
     assert len(set(found.set_of.values())) == 90  # nobody is put together with another
     assert "do NOT explain this file: 0 of 90 annotators" in found.verdict()
     assert found.findings()["sets of images"] == "0"
@@ -76,8 +76,8 @@ def test_an_odd_annotator_and_a_lost_set_are_counted() -> None:
     odd = raw.assign(image=raw["image"].where(~swapped, unseen))
     found = hidden_sets(odd)
     assert not found.holds
-    assert found.annotators.loc[7, "set"] == ALONE
-    assert (found.annotators["set"] == ALONE).sum() == 1
+    assert found.annotators.loc[7, "set"] == NO_SET
+    assert (found.annotators["set"] == NO_SET).sum() == 1
     of = found.set_of
     assert of[7] < 0 <= of[8]
     assert len(set(of.values())) == len(found.sets) + 1

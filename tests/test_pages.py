@@ -150,3 +150,9 @@ def test_benchmarks_name_script_and_date(name):
 
 def test_a_page_without_a_panel_says_so():
     assert repr(pages.banner("example")).startswith("WORKED EXAMPLE")
+
+
+def test_long_text_is_read_from_the_left():
+    words = pd.DataFrame({"what": ["a sentence that is too long to be aligned right"], "n": [1]})
+    assert "siscm-words" in pages.table(words, "Caption.", "example").markup
+    assert "siscm-words" not in pages.table(words[["n"]], "Caption.", "example").markup

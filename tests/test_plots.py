@@ -12,13 +12,6 @@ from siscm.simulate import simulate_opinions
 mpl.use("agg")
 
 
-@pytest.fixture
-def axes():
-    figure, axes = plt.subplots()
-    yield axes
-    plt.close(figure)
-
-
 @pytest.fixture(scope="module")
 def graph():
     rng = np.random.default_rng(7)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
@@ -19,13 +17,6 @@ from siscm.opinions import Opinions
 from siscm.plots import BLUE, ORANGE
 
 mpl.use("agg")
-
-
-@pytest.fixture
-def axes() -> Iterator[Axes]:
-    figure, axes = plt.subplots()
-    yield axes
-    plt.close(figure)
 
 
 def test_rivals_stand_by_accuracy_on_all_pairs(axes: Axes) -> None:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
-import pytest
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgb
@@ -17,13 +14,6 @@ from siscm.cifar10h import CLASSES
 from siscm.plots import BLUE, ORANGE
 
 mpl.use("agg")
-
-
-@pytest.fixture
-def axes() -> Iterator[Axes]:
-    figure, axes = plt.subplots()
-    yield axes
-    plt.close(figure)
 
 
 def _bars(axes: Axes) -> list[tuple[float, float, float]]:

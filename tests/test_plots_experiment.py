@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
 from siscm import plots_experiment as plots
@@ -18,13 +16,6 @@ from siscm import plots_experiment as plots
 mpl.use("agg")
 
 ROOT = Path(__file__).parents[1]
-
-
-@pytest.fixture
-def axes() -> Iterator[Axes]:
-    figure, axes = plt.subplots()
-    yield axes
-    plt.close(figure)
 
 
 X = pd.Series({"a": 0.12, "b": 0.5, "c": 1.0, "d": 0.0, "e": np.nan, "f": 0.13, "g": 0.7})

@@ -13,14 +13,9 @@ from test_cifar10h import install
 from siscm import published, registry
 from siscm.cifar10_images import load_jpeg_images
 from siscm.cifar10h import CLASSES, label_counts
-from siscm.cifar10h_data import Cifar10H, load_cifar10h
+from siscm.cifar10h_data import Cifar10H
 from siscm.pages import expected
 from siscm.sources import JPEG_IMAGES
-
-
-@pytest.fixture(scope="module")
-def twin() -> Cifar10H:
-    return load_cifar10h("twin")
 
 
 def _counts(*rows: dict[str, int]) -> pd.DataFrame:

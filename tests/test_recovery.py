@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from siscm import partition, recovery
 from siscm.audit import hidden_sets
-from siscm.cifar10h_data import Cifar10H, load_cifar10h, prepare
+from siscm.cifar10h_data import Cifar10H, prepare
 from siscm.graph import SimilarityGraph
 from siscm.model import GumbelMaxSISCM
 from siscm.opinions import Opinions
@@ -58,11 +57,6 @@ def test_within_image_sets_only_pairs_of_one_set_count() -> None:
     index = recovery.against_planted([["a"], ["b"], ["c"], ["d", "e"]], planted, set_of)
     assert index["within image sets"] == 1
     assert index["all experts"] < 0.5
-
-
-@pytest.fixture(scope="module")
-def twin() -> Cifar10H:
-    return load_cifar10h("twin")
 
 
 def test_on_the_twin_meetings_and_marginals_hide_the_planted_groups(twin: Cifar10H) -> None:

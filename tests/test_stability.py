@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from siscm import Opinions, evaluation, partition, stability
-from siscm.cifar10h_data import Cifar10H, load_cifar10h, prepare
+from siscm.cifar10h_data import Cifar10H, prepare
 from siscm.experiment import Experiment, run
 from siscm.model import GumbelMaxSISCM
 from siscm.simulate import simulate_opinions
@@ -82,11 +82,6 @@ def test_halves_are_fitted_apart(panel: tuple[pd.DataFrame, Experiment, pd.DataF
         model.log_marginals(X_test, done.test), done.test, model.partition_
     )
     assert table.loc[(7, 1), "SI-SCM, all pairs"] == evaluation.hits(pairs).mean()["all pairs"]
-
-
-@pytest.fixture(scope="module")
-def twin() -> Cifar10H:
-    return load_cifar10h("twin")
 
 
 def test_splits_redo_the_experiment_from_the_raw_file(twin: Cifar10H) -> None:
