@@ -31,6 +31,12 @@ REAL := SISCM_DATA=real
 # Which images `make reproduce` extracts features of: table, or audit (all with disagreement).
 IMAGES := table
 
+# Before anything slow: the panels' files, and no half-done extraction.
+define CHECK
+@$(BIN)/python -m siscm.registry check
+@$(REAL) $(BIN)/python -m siscm.extract --check
+endef
+
 .PHONY: help book book-real reproduce test test-quick test-real test-features lint outputs record data bench lock clean
 
 help:  ## list the commands
@@ -40,7 +46,7 @@ book: $(INSTALLED) $(FONTS)  ## run every notebook on simulated data and build t
 	$(SIMULATED) $(BIN)/python book/build.py html
 
 book-real: $(INSTALLED) $(FONTS)  ## the same on the real files: _build/html-real
-	@$(BIN)/python -m siscm.registry check
+	$(CHECK)
 	$(REAL) $(BIN)/python book/build.py html
 
 # torch comes only once every file is there, and only if features are missing. Named like this,
@@ -62,7 +68,7 @@ test-quick: $(INSTALLED)  ## tests of the package only, no notebooks, stop at th
 		--ignore tests/test_book_build.py --ignore tests/test_repository.py
 
 test-real: $(INSTALLED)  ## the tests that read the real files (SISCM_DATA_DIR says where they are)
-	@$(BIN)/python -m siscm.registry check
+	$(CHECK)
 	$(REAL) $(BIN)/python -m pytest -m real_data tests
 
 test-features: $(FEATURES_INSTALLED)  ## install torch (several GB) apart, in .venv-features, and test the extractor
@@ -80,7 +86,7 @@ outputs: $(INSTALLED) $(FONTS)  ## run the notebooks and store what they print i
 	$(SIMULATED) $(BIN)/python book/build.py outputs
 
 record: $(INSTALLED)  ## recompute the figures of the real files: expected/
-	@$(BIN)/python -m siscm.registry check
+	$(CHECK)
 	$(REAL) $(BIN)/python -m siscm.record
 
 data: $(INSTALLED)  ## download the real files, or check those already there

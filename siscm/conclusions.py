@@ -40,8 +40,8 @@ def conclusions(figures: Mapping[str, Any]) -> pd.DataFrame:
     def above(*pairs: tuple[str, str]) -> tuple[str, bool]:
         """Whether the first accuracy is above each of the others."""
         one, *others = (accuracy[pair] for pair in pairs)
-        said = f"{one:.1%} against " + ", ".join(f"{other:.1%}" for other in others)
-        return said, all(one > other for other in others)
+        said, *rest = ("no pair" if np.isnan(accuracy[p]) else f"{accuracy[p]:.1%}" for p in pairs)
+        return f"{said} against {', '.join(rest)}", all(one > other for other in others)
 
     def most(least: float, *names: str) -> tuple[str, bool]:
         """Whether more than this share of the experts is better off, in each comparison."""

@@ -14,8 +14,8 @@ import pandas as pd
 
 from siscm import registry
 from siscm.checks import IntArray
-from siscm.cifar10h_data import load_cifar10h
-from siscm.features import features_folder
+from siscm.cifar10h_data import experiment_kind, load_cifar10h
+from siscm.features import cache_file, features_folder
 from siscm.preprocessing import preprocess, with_disagreement
 
 Need = Literal["table", "audit"]
@@ -41,15 +41,21 @@ def images_needed(raw: pd.DataFrame, need: Need = "table") -> IntArray:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Extract what is missing, or count it; return the exit code."""
+    """Extract what is missing, count it, or refuse it; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m siscm.extract", description=__doc__)
     parser.add_argument("images", nargs="?", choices=("table", "audit"), default="table")
-    parser.add_argument("--count", action="store_true", help="only print how many are missing")
+    only = parser.add_mutually_exclusive_group()
+    only.add_argument("--count", action="store_true", help="only print how many are missing")
+    only.add_argument("--check", action="store_true", help="only refuse a half-done extraction")
     chosen = parser.parse_args(arguments)
-    return registry.exit_code(
-        lambda: print(_count(chosen.images) if chosen.count else _extract(chosen.images)),
-        "Features that were saved stay",
-    )
+
+    def work() -> None:
+        if chosen.check:
+            _check(chosen.images)
+        else:
+            print(_count(chosen.images) if chosen.count else _extract(chosen.images))
+
+    return registry.exit_code(work, "Features that were saved stay")
 
 
 def _count(need: Need) -> int:
@@ -59,6 +65,19 @@ def _count(need: Need) -> int:
     if missing:
         _check_writable(features_folder())
     return missing
+
+
+def _check(need: Need) -> None:
+    """Refuse to go on where chapters would take the real files and then miss a part of them."""
+    if experiment_kind() != "real":
+        return  # they show the twin
+    data = load_cifar10h("real")
+    missing = len(data.missing(images_needed(data.raw, need)))
+    if missing:
+        raise FileNotFoundError(
+            f"{missing:,} images have no features yet, as after an extraction that was stopped: "
+            f"`make reproduce` goes on with it; without {cache_file()} the chapters show the twin."
+        )
 
 
 def _extract(need: Need) -> str:

@@ -114,8 +114,8 @@ class HiddenSets:
         if self.holds:
             return (
                 f"Fixed sets explain this file: each of the {n:,} annotators shares all her images "
-                f"with others, in {len(self.sets):,} sets, and {len(self.reshuffles):,} "
-                "reshuffle(s) of these hold every image exactly once."
+                f"with others, in {len(self.sets):,} sets, which hold every image exactly "
+                f"{len(self.reshuffles):,} times."
             )
         complete = int(self.reshuffles["complete"].sum())
         return (

@@ -13,6 +13,11 @@ from scipy.sparse import csc_array
 from siscm.checks import BoolArray, FloatArray, IntArray
 from siscm.cifar10h import CLASSES, label_counts
 
+_SECONDS = 20.0
+"""After which a search is given up: with many near-twins among the annotators it need not end."""
+
+_OPTIMAL, _INFEASIBLE = 0, 2  # of SciPy's milp: what a search that came to its end says
+
 
 @dataclass(frozen=True)
 class LeftOut:
@@ -36,6 +41,9 @@ class LeftOut:
         Candidates who are left out in some of them and not in others.
     n_open
         How many of the open ones are left out, in one explanation.
+    settled
+        Whether the search came to its end. If not, an explanation may have been overlooked, or
+        some of the open are certain.
     """
 
     remainder: int
@@ -46,6 +54,7 @@ class LeftOut:
     certain: tuple[Hashable, ...]
     open: tuple[Hashable, ...]
     n_open: int
+    settled: bool
 
     @property
     def suspects(self) -> frozenset[Hashable]:
@@ -59,15 +68,20 @@ class LeftOut:
         if not self.remainder and not self.negative:
             return "The counts hold every opinion of the raw file: nobody is left out."
         if not self.explained:
+            found = "NOT explained" if self.settled else "Not settled whether explained"
             return (
-                f"NOT explained by annotators left out: the raw file has {self.remainder:,} "
+                f"{found} by annotators left out: the raw file has {self.remainder:,} "
                 f"opinions that the counts lack, and lacks {self.negative:,} that they have; "
                 f"{len(self.candidates):,} annotators could each be missing with all their "
                 f"opinions, {'and' if self.fit_together else 'but not'} all of them at once."
             )
-        certain = f"{len(self.certain)} are certain"
+        certain = "no other annotators would do"
         if self.open:
-            certain += f", and {self.n_open} more of {len(self.open)} who cannot be told apart"
+            apart = "cannot be" if self.settled else "were not"
+            certain = (
+                f"{len(self.certain)} are certain, and {self.n_open} more of {len(self.open)} who "
+                f"{apart} told apart"
+            )
         return (
             f"The counts lack {self.remainder:,} opinions of the raw file, and these are exactly "
             f"all those of {len(self.certain) + self.n_open} annotators: {certain}."
@@ -95,14 +109,16 @@ def find_left_out(raw: pd.DataFrame, counts: pd.DataFrame) -> LeftOut:
     gave = csc_array((np.ones(len(raw)), (cell, column)), shape=(len(difference), len(annotators)))
     candidates = np.flatnonzero(_fits(gave, left))
     certain, undecided, rest = _settle(gave, candidates, left)
-    chosen = _one_cover(gave[:, undecided], rest)
-    explained = chosen is not None and not (difference < 0).any()
+    chosen, settled = None, True
+    if not (difference < 0).any():
+        chosen, settled = _one_cover(gave[:, undecided], rest)
+    explained = chosen is not None
     open_ = np.empty(0, dtype=np.int64)
     n_open = 0
-    if not explained:
+    if chosen is None:
         certain = open_
-    elif chosen is not None and len(undecided):
-        always, sometimes = _vary(gave[:, undecided], rest, chosen)
+    elif len(undecided):
+        always, sometimes, settled = _vary(gave[:, undecided], rest, chosen)
         certain, open_ = np.union1d(certain, undecided[always]), undecided[sometimes]
         n_open = int(chosen[sometimes].sum())
 
@@ -118,6 +134,7 @@ def find_left_out(raw: pd.DataFrame, counts: pd.DataFrame) -> LeftOut:
         certain=names(certain),
         open=names(open_),
         n_open=n_open,
+        settled=settled,
     )
 
 
@@ -146,27 +163,40 @@ def _settle(
 
 def _one_cover(
     gave: csc_array, left: IntArray, prefer: FloatArray | None = None
-) -> BoolArray | None:
-    """Columns that add up to exactly what is left, of the largest ``prefer``; None if none do."""
+) -> tuple[BoolArray | None, bool]:
+    """Columns that add up to exactly what is left, of the largest ``prefer``; None if none do.
+
+    And whether that is proven: a search that takes too long is given up with what it has.
+    """
     n = gave.shape[1]
     used = np.flatnonzero((left != 0) | (gave.sum(axis=1) > 0))
     if not n or not len(used):
-        return None if len(used) else np.zeros(n, dtype=bool)
+        return None if len(used) else np.zeros(n, dtype=bool), True
     found = milp(
         np.zeros(n) if prefer is None else -prefer,
         integrality=np.ones(n, dtype=np.int64),
         bounds=Bounds(0, 1),
         constraints=LinearConstraint(gave[used], left[used], left[used]),
+        options={"time_limit": _SECONDS},
     )
-    return None if found.x is None else np.asarray(found.x > 0.5)
+    proven = found.status in (_OPTIMAL, _INFEASIBLE)
+    return None if found.x is None else np.asarray(found.x > 0.5), proven
 
 
-def _vary(gave: csc_array, left: IntArray, chosen: BoolArray) -> tuple[BoolArray, BoolArray]:
-    """Which columns are in every sum that gives what is left, and which in some of them only."""
+def _vary(gave: csc_array, left: IntArray, chosen: BoolArray) -> tuple[BoolArray, BoolArray, bool]:
+    """Columns in every sum that gives what is left, those in some of them only, and if proven.
+
+    A column of which that could not be proven counts as one of the second kind.
+    """
     other = np.zeros(len(chosen), dtype=bool)  # whether some sum treats the column otherwise
-    for column in range(len(chosen)):
-        prefer = np.zeros(len(chosen))
-        prefer[column] = -1 if chosen[column] else 1
-        found = _one_cover(gave, left, prefer)
-        other[column] = found is not None and found[column] != chosen[column]
-    return chosen & ~other, other
+    while not other.all():
+        # As many of the rest as can be treated otherwise at once: few programmes settle all.
+        prefer = np.where(other, 0.0, np.where(chosen, -1.0, 1.0))
+        found, proven = _one_cover(gave, left, prefer)
+        if not proven:
+            return np.zeros_like(other), np.ones_like(other), False
+        new = np.zeros_like(other) if found is None else (found != chosen) & ~other
+        if not new.any():
+            break
+        other |= new
+    return chosen & ~other, other, True

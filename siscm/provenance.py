@@ -18,7 +18,10 @@ def provenance_page() -> str:
         )
         for source, licence in sources
     )
-    entries = {**expected("panels"), "CIFAR-10H, counts": expected("cifar10h")["counts"]}
+    cifar10h = expected("cifar10h")
+    entries = {**expected("panels"), "CIFAR-10H, counts": cifar10h["counts"]}
+    if cifar10h["real"] is not None:
+        entries["CIFAR-10H, experiment"] = cifar10h["real"]
     recorded = "\n".join(
         f"| {name} | {entry['date']} | " + ", ".join(f"`{path}`" for path in entry["files"]) + " |"
         for name, entry in entries.items()
@@ -40,8 +43,8 @@ needs only the panels and CIFAR-10H's counts; the others are for the paper's exp
 
 ## Figures recorded on real files
 
-`expected/panels.json`, and `counts` in `expected/cifar10h.json`, hold them; `make record` writes
-them, and `make test-real` recomputes every number.
+`expected/panels.json`, and `counts` and `real` in `expected/cifar10h.json`, hold them; `make
+record` writes them, and `make test-real` recomputes every number.
 
 | what | recorded | files |
 |---|---|---|

@@ -223,8 +223,7 @@ def main(arguments: Sequence[str] = ()) -> int:
 
 def exit_code(work: Callable[[], None], kept: str) -> int:
     """That of a command: it says errors in one line, and what an interruption kept."""
-    # A polite kill unwinds like Ctrl-C does, so that it leaves nothing half-written behind.
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    unwind_when_ended()
     try:
         work()
     except (OSError, ValueError, ImportError) as error:
@@ -234,6 +233,14 @@ def exit_code(work: Callable[[], None], kept: str) -> int:
         print(f"Stopped. {kept}; the same command goes on.", file=sys.stderr)
         return 128 + signal.SIGINT
     return 0
+
+
+def unwind_when_ended() -> None:
+    """Let a polite kill and a closed terminal unwind like Ctrl-C: nothing half-written stays."""
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)  # Windows has no SIGHUP
+        if number is not None and signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
+            signal.signal(number, lambda number, frame: sys.exit(128 + number))
 
 
 def _download_all() -> None:

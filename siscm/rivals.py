@@ -188,7 +188,7 @@ class PooledRegression:
             h[target],
             (len(opinions.experts), opinions.n_classes),
         )
-        classifier = LogisticRegression(C=C, max_iter=100, tol=1e-3)
+        classifier = LogisticRegression(C=C, max_iter=10_000, tol=1e-3)
         return cls(classifier.fit(rows, y[target]), X, len(opinions.experts))
 
     def __call__(self, pairs: Pairs) -> FloatArray:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from siscm import cifar10h_data
 from siscm.cifar10h import label_counts
 from siscm.cifar10h_data import Cifar10H, experiment_kind, load_cifar10h, prepare
 from siscm.features import cache_file
@@ -40,6 +43,21 @@ def test_a_wrong_raw_file_is_an_error_not_a_twin(
     cache_file().touch()
     with pytest.raises(FileNotFoundError, match="cifar-10-python"):
         load_cifar10h()
+
+
+def test_what_the_published_file_repeats_is_no_warning_on_a_page(
+    twin: Cifar10H, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page that writes to stderr stops the build, after all the downloads."""
+
+    def repeating() -> pd.DataFrame:
+        warnings.warn("raw.zip: 3 repeated opinion(s) counted once.", UserWarning, stacklevel=2)
+        return twin.raw
+
+    monkeypatch.setattr(cifar10h_data, "load_cifar10_images", lambda: (np.empty(0), np.empty(0)))
+    monkeypatch.setattr(cifar10h_data, "load_cifar10h_counts", lambda: twin.counts)
+    monkeypatch.setattr(cifar10h_data, "load_cifar10h_raw", repeating)
+    assert load_cifar10h("real").raw is twin.raw  # pytest turns any warning into an error
 
 
 def test_the_twins_counts_leave_out_whole_annotators(twin: Cifar10H) -> None:

@@ -52,7 +52,9 @@ def test_without_any_pair_nothing_is_concluded() -> None:
     none = copy.deepcopy(PAPER)
     none["accuracy"] = {rule: dict.fromkeys(row) for rule, row in none["accuracy"].items()}
     none["experts_better_off"] = {name: [0, 0] for name in none["experts_better_off"]}
-    assert not conclusions(none)["agrees"].any()
+    concluded = conclusions(none)
+    assert not concluded["agrees"].any()
+    assert concluded["here"].iloc[0] == "no pair against no pair, no pair"
 
 
 def test_words_hold_for_either_outcome() -> None:

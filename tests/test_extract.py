@@ -111,6 +111,29 @@ def test_counting_changes_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_check_refuses_a_half_done_extraction(
+    looking: Looking,
+    twin: Cifar10H,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    table = images_needed(twin.raw)
+    looking.known = set(table[::2].tolist())
+    monkeypatch.setattr(extract, "experiment_kind", lambda: "twin")
+    assert main(["--check"]) == 0  # the chapters show the twin, which lacks nothing
+    monkeypatch.setattr(extract, "experiment_kind", lambda: "real")
+    assert main(["--check"]) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith(f"{len(table) // 2:,} images have no features yet")
+    assert "`make reproduce` goes on" in printed.err
+    assert printed.err.count("\n") == 1
+
+    looking.known = set(table.tolist())
+    assert main(["--check"]) == 0
+    assert capsys.readouterr() == ("", "")
+
+
 def test_a_read_only_folder_is_told_before_torch_is_installed(
     looking: Looking,
     twin: Cifar10H,

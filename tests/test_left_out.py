@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sets_of_images import handed_out, shuffled
 
+from siscm import left_out as module
 from siscm.cifar10h import label_counts
 from siscm.left_out import find_left_out
 
@@ -113,6 +115,49 @@ def test_counts_of_opinions_that_the_file_lacks_are_reported() -> None:
     assert found.candidates == (3,)
     assert found.suspects == {3}
     assert "and lacks 2 that they have" in found.verdict()
+
+
+def test_many_who_gave_the_same_answers_are_settled_at_once() -> None:
+    """Ninety a set, of whom one in three is left out: nobody can be told from her mates."""
+    raw = handed_out(np.random.default_rng(0), each=90)
+    raw["chosen_label"] = raw["true_label"]
+    left_out = range(0, raw["annotator"].nunique(), 3)
+    found = find_left_out(raw, counts_without(raw, *left_out))
+    assert found.explained
+    assert found.settled
+    assert found.certain == ()
+    assert len(found.open) == 30 * 90
+    assert found.n_open == 30 * 30
+
+
+def test_a_search_that_is_given_up_claims_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With so many near-twins it would take minutes, or longer."""
+    monkeypatch.setattr(module, "_SECONDS", 0.2)
+    raw = handed_out(np.random.default_rng(1), error=0.1, each=85)
+    counts = counts_without(raw, *range(0, 2550, 3))
+    found = find_left_out(raw, counts)
+    assert not found.settled
+    assert not found.explained
+    assert found.certain == found.open == ()
+    assert found.verdict().startswith("Not settled whether explained by annotators left out")
+
+
+def test_what_is_not_settled_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An explanation is known, but not whether there are others."""
+    mates = sorted(RAW[RAW["planted_set"] == 5]["annotator"].unique())
+    first = RAW[RAW["annotator"] == mates[0]]
+    raw = pd.concat([RAW[~RAW["annotator"].isin(mates[1:])], first.assign(annotator=mates[1])])
+    one_cover = module._one_cover
+
+    def given_up(gave, left, prefer=None):  # type: ignore[no-untyped-def]
+        return one_cover(gave, left) if prefer is None else (None, False)
+
+    monkeypatch.setattr(module, "_one_cover", given_up)
+    found = find_left_out(raw, counts_without(raw, mates[0]))
+    assert found.explained
+    assert not found.settled
+    assert (found.certain, found.open, found.n_open) == ((), tuple(mates[:2]), 1)
+    assert "1 more of 2 who were not told apart" in found.verdict()
 
 
 def test_the_order_of_rows_does_not_matter() -> None:

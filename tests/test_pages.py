@@ -140,6 +140,14 @@ def test_provenance_names_every_file():
     assert "HS-Brexit" in text
 
 
+def test_provenance_tells_of_the_experiment_once_it_is_recorded(monkeypatch):
+    row = "| CIFAR-10H, experiment | 2030-01-01 | `a/raw` |"
+    for real in (None, {"date": "2030-01-01", "files": {"a/raw": "0123"}, "figures": {}}):
+        content = {"panels": {}, "cifar10h": {**pages.expected("cifar10h"), "real": real}}
+        monkeypatch.setattr("siscm.provenance.expected", content.__getitem__)
+        assert (row in provenance_page()) == (real is not None)
+
+
 @pytest.mark.parametrize("name", ["exact_law", "graph"])
 def test_benchmarks_name_script_and_date(name):
     text = repr(pages.benchmark_table(name, {"times_faster": "times faster"}))

@@ -343,7 +343,7 @@ def test_two_processes_at_once(folder: Path, server: str) -> None:
     assert everything_below(folder) == ["some", "some/where", PATH]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_download_stopped_halfway_leaves_nothing(
     folder: Path, serving_content: Server, number: signal.Signals
 ) -> None:
@@ -359,6 +359,17 @@ def test_a_download_stopped_halfway_leaves_nothing(
     serving_content.go_on.set()
     assert "Traceback" not in said
     assert not folder.parent.exists()
+
+
+def test_who_asked_to_outlive_the_terminal_does() -> None:
+    """As under nohup, which lets a process ignore the signal."""
+    code = (
+        "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN); "
+        "from siscm.registry import unwind_when_ended; unwind_when_ended(); "
+        "signal.raise_signal(signal.SIGHUP); print('alive'); signal.raise_signal(signal.SIGTERM)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert (done.stdout, done.returncode) == ("alive\n", 128 + signal.SIGTERM)
 
 
 @pytest.mark.real_data

@@ -237,9 +237,10 @@ def test_reproduce_downloads_then_extracts_then_builds(images: str) -> None:
     arguments = [] if images == "table" else [f"IMAGES={images}"]
     shown = dry_run("reproduce", *arguments, SISCM_DATA="simulated", IMAGES="other")
     steps = [line for line in shown if "-m siscm." in line or "build.py" in line]
-    download, extract, check, build = steps
+    download, extract, check, complete, build = steps
     assert download == ".venv/bin/python -m siscm.registry"
     assert check == ".venv/bin/python -m siscm.registry check"
+    assert complete == "SISCM_DATA=real .venv/bin/python -m siscm.extract --check"
     assert build == "SISCM_DATA=real .venv/bin/python book/build.py html"
 
     # torch is installed only after the files are there, and only for features that are missing.
@@ -248,6 +249,17 @@ def test_reproduce_downloads_then_extracts_then_builds(images: str) -> None:
     assert re.search(
         rf"make .*\.venv-features/\.installed && \S*python -m siscm\.extract {images};", otherwise
     )
+
+
+@pytest.mark.parametrize("target", ["book-real", "test-real", "record"])
+def test_nothing_real_is_begun_without_its_files(target: str) -> None:
+    steps = [line for line in dry_run(target) if "matplotlib" not in line]
+    check, complete, work = (
+        line for line in steps if ".venv/bin/python -m" in line or "build" in line
+    )
+    assert check.endswith("siscm.registry check")
+    assert complete.endswith("siscm.extract --check")
+    assert work.startswith("SISCM_DATA=real ")
 
 
 def test_the_book_is_published_from_the_real_files() -> None:

@@ -148,6 +148,14 @@ def test_dawid_skene_agrees_with_majority_among_equals() -> None:
     assert found(pair)[0].argmax() == 0
 
 
+def test_regression_ends_where_nothing_can_be_learned() -> None:
+    """On large features it takes more than a hundred steps; a warning would stop the book."""
+    rng = np.random.default_rng(0)
+    said = Opinions.from_codes(rng.integers(10, size=(120, 6)), classes=range(10))
+    X = 30 * rng.normal(size=(120, 20))
+    assert PooledRegression.fit(X, said, X).classifier.n_iter_ > 100
+
+
 def test_regression_is_scikit_learns_on_the_rows_written_out(
     opinions: Opinions, log_p: np.ndarray
 ) -> None:
