@@ -1,0 +1,198 @@
+r"""Finite structural causal models of experts, every distribution computed by enumeration.
+
+The model of the paper's Eq. 2, :math:`\mathbf Y = f_{\mathbf Y}(X, Z, U)`, with finitely many
+features, noises, experts and labels. Nothing is sampled: probabilities are sums over the noise.
+A counterfactual is computed in the three steps of its definition (Section 2): abduction, action,
+prediction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from siscm.checks import FloatArray, IntArray
+
+Experts = frozenset[int]
+r"""Who is asked: a realisation :math:`\zeta` of :math:`Z`."""
+
+NOBODY = -1
+"""Stands for the answer of an expert who was not asked."""
+
+
+def all_sets(n_experts: int) -> list[Experts]:
+    """Every non-empty set of experts, small ones first."""
+    return [
+        frozenset(chosen)
+        for size in range(1, n_experts + 1)
+        for chosen in combinations(range(n_experts), size)
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class FiniteSCM:
+    r"""A mechanism :math:`f_{\mathbf Y}` in full, with the distribution of its noise.
+
+    Parameters
+    ----------
+    prior
+        :math:`P(U = u)`, (n_noise,).
+    answers
+        For every non-empty set of experts what they say, (n_features, n_noise, n_experts): labels
+        from 0, and -1 for experts who are not in the set.
+    n_classes
+        How many labels there are.
+
+    Raises
+    ------
+    ValueError
+        If the prior is no distribution, a set is missing, or an answer is not a label where one
+        was asked for; names the set.
+    """
+
+    prior: FloatArray
+    answers: Mapping[Experts, IntArray]
+    n_classes: int
+
+    def __post_init__(self) -> None:
+        if (self.prior < 0).any() or not np.isclose(self.prior.sum(), 1):
+            raise ValueError(f"prior must be probabilities that sum to 1, not {self.prior}.")
+        shape = next(iter(self.answers.values())).shape
+        if set(self.answers) != set(all_sets(shape[-1])):
+            raise ValueError(
+                f"answers must be given for every non-empty set of {shape[-1]} experts."
+            )
+        for asked, said in self.answers.items():
+            member = np.isin(np.arange(shape[-1]), sorted(asked))
+            right = np.where(member, (said >= 0) & (said < self.n_classes), said == NOBODY)
+            if said.shape != (shape[0], len(self.prior), shape[2]) or not right.all():
+                raise ValueError(
+                    f"the answers of experts {sorted(asked)} must be labels from 0 to "
+                    f"{self.n_classes - 1} for them and {NOBODY} for all others, of shape "
+                    f"(n_features, {len(self.prior)}, {shape[2]})."
+                )
+
+    @property
+    def n_experts(self) -> int:
+        """How many experts there are."""
+        return int(next(iter(self.answers.values())).shape[-1])
+
+    @property
+    def n_features(self) -> int:
+        """How many values the features can take."""
+        return int(next(iter(self.answers.values())).shape[0])
+
+    @classmethod
+    def from_submechanisms(cls, answers: IntArray, prior: FloatArray, n_classes: int) -> FiniteSCM:
+        r"""One :math:`f_{Y_h}(X, U)` an expert, whoever else is asked: the form of Theorem 1.
+
+        Parameters
+        ----------
+        answers
+            (n_features, n_noise, n_experts).
+        """
+        return cls.from_mechanism(
+            lambda asked: answers[..., sorted(asked)], prior, answers.shape[-1], n_classes
+        )
+
+    @classmethod
+    def from_mechanism(
+        cls,
+        mechanism: Callable[[Experts], IntArray],
+        prior: FloatArray,
+        n_experts: int,
+        n_classes: int,
+    ) -> FiniteSCM:
+        r"""Any :math:`f_{\mathbf Y}`.
+
+        Parameters
+        ----------
+        mechanism
+            From a set of experts to what they say, (n_features, n_noise, how many they are), in
+            the order of their numbers.
+        """
+        answers = {}
+        for asked in all_sets(n_experts):
+            said = mechanism(asked)
+            answers[asked] = np.full((*said.shape[:-1], n_experts), NOBODY, dtype=np.int64)
+            answers[asked][..., sorted(asked)] = said
+        return cls(prior, answers, n_classes)
+
+
+def interventional(scm: FiniteSCM, x: int, asked: Experts) -> FloatArray:
+    r""":math:`P^{\mathcal M;\,do[Z=\zeta]}(\mathbf Y \mid X = x)`: an axis an expert asked."""
+    joint = np.zeros((scm.n_classes,) * len(asked))
+    np.add.at(joint, tuple(scm.answers[asked][x][:, sorted(asked)].T), scm.prior)
+    return joint
+
+
+def marginal(scm: FiniteSCM, x: int, asked: Experts, expert: int) -> FloatArray:
+    r""":math:`P^{\mathcal M;\,do[Z=\zeta]}(Y_h \mid X = x)`, (k,)."""
+    return prediction(scm.prior, scm.answers[asked][x], expert, scm.n_classes)
+
+
+def conditional(
+    scm: FiniteSCM, x: int, asked: Experts, said: Mapping[int, int], target: int
+) -> FloatArray:
+    r""":math:`P^{\mathcal M;\,do[Z=\zeta]}(Y_{h'} \mid X = x, Y_h = c)`: both were asked, (k,).
+
+    Raises
+    ------
+    ValueError
+        If nobody can have said that; names the experts and what they would have said.
+    """
+    return prediction(abduction(scm, x, asked, said), scm.answers[asked][x], target, scm.n_classes)
+
+
+def counterfactual(
+    scm: FiniteSCM, x: int, asked: Experts, said: Mapping[int, int], instead: Experts, target: int
+) -> FloatArray:
+    r"""What an expert would have said, had others been asked than were, (k,).
+
+    :math:`P^{\mathcal M \mid X=x, Z=\zeta, Y_h=c;\,do[Z=\zeta']}(Y_{h'})`.
+
+    Parameters
+    ----------
+    x
+        The features.
+    asked, said
+        Who was asked, and what some of them said.
+    instead
+        Who is asked in the world that is imagined.
+    target
+        One of these.
+
+    Raises
+    ------
+    ValueError
+        As for :func:`conditional`.
+    """
+    posterior = abduction(scm, x, asked, said)
+    mechanism = action(scm, instead)
+    return prediction(posterior, mechanism[x], target, scm.n_classes)
+
+
+def abduction(scm: FiniteSCM, x: int, asked: Experts, said: Mapping[int, int]) -> FloatArray:
+    """First step: what the answers observed tell about the noise, its posterior (n_noise,)."""
+    answers = scm.answers[asked][x]
+    possible = np.all([answers[:, expert] == label for expert, label in said.items()], axis=0)
+    weight = np.where(possible, scm.prior, 0.0)
+    if weight.sum() == 0:
+        raise ValueError(
+            f"asked {sorted(asked)} about x = {x}, the experts cannot say {dict(said)} (expert: "
+            "label): it has probability zero, and nothing can be conditioned on it."
+        )
+    return np.asarray(weight / weight.sum())
+
+
+def action(scm: FiniteSCM, instead: Experts) -> IntArray:
+    """Second step: the mechanism when others are asked, the noise untouched."""
+    return scm.answers[instead]
+
+
+def prediction(noise: FloatArray, answers: IntArray, target: int, n_classes: int) -> FloatArray:
+    """Third step: the distribution of one expert's answer (k,) that a law of the noise gives."""
+    return np.asarray(np.bincount(answers[:, target], weights=noise, minlength=n_classes))

@@ -1,0 +1,193 @@
+"""Finite models: distributions by enumeration, definitions as predicates, random models."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from siscm import gumbel
+from siscm.properties import (
+    conditional_stability,
+    counterfactual_stability,
+    decoupled,
+    equivalence,
+    pairwise_conditional_stability,
+    pairwise_counterfactual_stability,
+    set_invariance,
+)
+from siscm.random_scms import anchoring, gumbel_pair, herding, senior, set_invariant, stable
+from siscm.scm import (
+    FiniteSCM,
+    all_sets,
+    conditional,
+    counterfactual,
+    interventional,
+    marginal,
+)
+
+SEEDS = range(40)
+TALKERS = (herding, senior, anchoring)
+BOTH = frozenset({0, 1})
+
+
+def with_seed(seed: int) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def by_hand() -> FiniteSCM:
+    """Two experts, three equally likely noises: the second says otherwise at the last."""
+    answers = np.array([[[0, 0], [1, 1], [1, 0]]])
+    return FiniteSCM.from_submechanisms(answers, np.array([0.5, 0.25, 0.25]), 2)
+
+
+def test_distributions_of_a_model_counted_by_hand() -> None:
+    scm = by_hand()
+    np.testing.assert_allclose(interventional(scm, 0, BOTH), [[0.5, 0.0], [0.25, 0.25]])
+    np.testing.assert_allclose(marginal(scm, 0, BOTH, 0), [0.5, 0.5])
+    np.testing.assert_allclose(marginal(scm, 0, frozenset({1}), 1), [0.75, 0.25])
+    np.testing.assert_allclose(conditional(scm, 0, BOTH, {0: 1}, 1), [0.5, 0.5])
+    alone, other = frozenset({0}), frozenset({1})
+    np.testing.assert_allclose(counterfactual(scm, 0, alone, {0: 1}, other, 1), [0.5, 0.5])
+    np.testing.assert_allclose(counterfactual(scm, 0, other, {1: 1}, alone, 0), [0.0, 1.0])
+
+
+def test_a_counterfactual_about_experts_who_talk_counted_by_hand() -> None:
+    """With herding, what both would say when asked together is not what they say when alone."""
+    scm = herding(by_hand(), 0.5)
+    np.testing.assert_allclose(conditional(scm, 0, BOTH, {0: 1}, 1), [0.25, 0.75])
+    alone, other = frozenset({0}), frozenset({1})
+    np.testing.assert_allclose(counterfactual(scm, 0, alone, {0: 1}, other, 1), [0.5, 0.5])
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_joint_sums_to_the_marginals(seed: int) -> None:
+    scm = herding(set_invariant(with_seed(seed)), 0.3)
+    for x, asked in product(range(scm.n_features), all_sets(scm.n_experts)):
+        joint = interventional(scm, x, asked)
+        assert joint.sum() == pytest.approx(1)
+        for axis, expert in enumerate(sorted(asked)):
+            others = tuple(a for a in range(joint.ndim) if a != axis)
+            np.testing.assert_allclose(joint.sum(axis=others), marginal(scm, x, asked, expert))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_experts_who_do_not_talk_are_set_invariant_and_decouple(seed: int) -> None:
+    scm = set_invariant(with_seed(seed))
+    assert set_invariance(scm) is None
+    assert equivalence(scm, decoupled(scm)) is None
+
+
+@pytest.mark.parametrize("talk", TALKERS)
+def test_experts_who_talk_are_not(talk) -> None:
+    found = 0
+    for seed in SEEDS:
+        base = set_invariant(with_seed(seed))
+        scm = talk(base, 0.5)
+        example = set_invariance(scm)
+        found += example is not None and "are asked" in str(example)
+        assert (equivalence(scm, decoupled(scm)) is None) == (example is None)
+        # Talk that never happens has probability zero, and so no weight in equivalence.
+        assert equivalence(talk(base, 0.0), decoupled(talk(base, 0.0))) is None
+    assert found == len(SEEDS)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_without_talk_would_have_said_is_says(seed: int) -> None:
+    scm = set_invariant(with_seed(seed))
+    for x, asked in product(range(scm.n_features), all_sets(scm.n_experts)):
+        for h, other in product(asked, asked):
+            if h == other:
+                continue
+            p = marginal(scm, x, frozenset({h}), h)
+            np.testing.assert_allclose(p, marginal(scm, x, asked, h))
+            for c in np.flatnonzero(p > 0):
+                says = conditional(scm, x, asked, {h: c}, other)
+                would = counterfactual(scm, x, frozenset({h}), {h: c}, frozenset({other}), other)
+                np.testing.assert_allclose(says, would, atol=1e-12)
+
+
+@pytest.mark.parametrize("talk", TALKERS)
+def test_with_talk_it_is_not(talk) -> None:
+    parted = 0
+    for seed in SEEDS:
+        scm = talk(set_invariant(with_seed(seed)), 0.8)
+        asked = frozenset(range(scm.n_experts))
+        label = int(marginal(scm, 0, frozenset({0}), 0).argmax())
+        says = conditional(scm, 0, asked, {0: label}, 1)
+        would = counterfactual(scm, 0, frozenset({0}), {0: label}, frozenset({1}), 1)
+        parted += bool(np.abs(says - would).max() > 0.01)
+    assert parted > len(SEEDS) / 2
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_experts_made_alike_are_stable_in_both_senses(seed: int) -> None:
+    scm = stable(with_seed(seed), n_experts=4, n_classes=4)
+    assert set_invariance(scm) is None
+    assert pairwise_conditional_stability(scm, range(4)) is None
+    assert pairwise_counterfactual_stability(scm, range(4)) is None
+    pair = gumbel_pair(with_seed(seed), n_classes=4)
+    assert counterfactual_stability(pair, 0, 1) is None
+    assert conditional_stability(pair, 1, 0) is None
+
+
+def test_stable_experts_are_not_all_the_same_one() -> None:
+    differ = [
+        np.ptp([marginal(scm, 0, frozenset({h}), h)[0] for h in range(3)]) > 0.05
+        for scm in (stable(with_seed(seed)) for seed in SEEDS)
+    ]
+    assert np.mean(differ) > 0.5
+
+
+def test_both_notions_of_stability_agree_without_talk() -> None:
+    """Theorem 4: on models that are stable, and on many that are not."""
+    outcomes = []
+    for seed in range(150):
+        scm = set_invariant(with_seed(seed), n_experts=2, n_classes=2 + seed % 2, n_noise=4)
+        seen = conditional_stability(scm, 0, 1)
+        assert (seen is None) == (counterfactual_stability(scm, 0, 1) is None)
+        outcomes.append(seen is None)
+    assert 5 < sum(outcomes) < 145
+
+
+def test_with_talk_the_two_notions_part() -> None:
+    base = FiniteSCM.from_submechanisms(
+        np.array([[[0, 1], [1, 0]]]), np.array([0.5, 0.5]), n_classes=2
+    )
+    scm = herding(base, 1.0)
+    assert conditional_stability(scm, 0, 1) is None  # asked together, they always agree
+    example = counterfactual_stability(scm, 0, 1)
+    assert example is not None
+    assert example.experts == (0, 1)
+    assert "would have said" in str(example)
+
+
+def test_a_gumbel_pair_has_the_exact_law() -> None:
+    rng = with_seed(3)
+    p, q = with_seed(3).dirichlet(np.ones(3), size=2)
+    scm = gumbel_pair(rng)
+    for c in range(3):
+        law = gumbel.counterfactual_probabilities(np.log(p), np.log(q), np.array(c))
+        found = counterfactual(scm, 0, frozenset({0}), {0: c}, frozenset({1}), 1)
+        np.testing.assert_allclose(found, law, atol=1e-12)
+
+
+def test_conditioning_on_the_impossible_is_refused() -> None:
+    scm = by_hand()
+    with pytest.raises(ValueError, match=r"cannot say \{0: 0, 1: 1\}"):
+        conditional(scm, 0, BOTH, {0: 0, 1: 1}, 1)
+
+
+def test_a_broken_model_is_refused() -> None:
+    scm = by_hand()
+    with pytest.raises(ValueError, match="sum to 1"):
+        FiniteSCM(np.array([0.5, 0.25, 0.5]), scm.answers, 2)
+    with pytest.raises(ValueError, match="every non-empty set of 2"):
+        FiniteSCM(scm.prior, {BOTH: scm.answers[BOTH]}, 2)
+    with pytest.raises(ValueError, match=r"experts \[0\]"):
+        FiniteSCM(scm.prior, {**scm.answers, frozenset({0}): scm.answers[BOTH]}, 2)
+    with pytest.raises(ValueError, match="it is a probability"):
+        herding(scm, 1.5)
+    with pytest.raises(ValueError, match="same noise distribution"):
+        equivalence(scm, herding(scm, 0.5))
