@@ -145,11 +145,12 @@ def describe(data: Cifar10H, done: Preprocessed, numbers: Pipeline | None = None
         Another pipeline than :func:`siscm.image_features.image_features`, not fitted yet.
     """
     numbers = image_features() if numbers is None else numbers
-    numbers.fit(data.features(done.train.instances.to_numpy()))
-    X_train, X_test = (
-        pd.DataFrame(
-            numbers.transform(data.features(part.instances.to_numpy())), index=part.instances
-        )
-        for part in (done.train, done.test)
+    seen, unseen = (data.features(part.instances.to_numpy()) for part in (done.train, done.test))
+    numbers.fit(seen)
+    return Prepared(
+        done.train,
+        done.test,
+        done.kept,
+        pd.DataFrame(numbers.transform(seen), index=done.train.instances),
+        pd.DataFrame(numbers.transform(unseen), index=done.test.instances),
     )
-    return Prepared(done.train, done.test, done.kept, X_train, X_test)

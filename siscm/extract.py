@@ -14,7 +14,7 @@ import pandas as pd
 
 from siscm import registry
 from siscm.checks import IntArray
-from siscm.cifar10h_data import experiment_kind, load_cifar10h
+from siscm.cifar10h_data import Cifar10H, experiment_kind, load_cifar10h
 from siscm.features import cache_file, features_folder
 from siscm.preprocessing import preprocess, with_disagreement
 
@@ -58,10 +58,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return registry.exit_code(work, "Features that were saved stay")
 
 
+def _needed(need: Need) -> tuple[Cifar10H, IntArray, int]:
+    """The real files, the images whose features are needed, and how many of these have none yet."""
+    data = load_cifar10h("real")
+    wanted = images_needed(data.raw, need)
+    return data, wanted, len(data.missing(wanted))
+
+
 def _count(need: Need) -> int:
     """How many images have no features yet; an error if there are any and no place to keep them."""
-    data = load_cifar10h("real")
-    missing = len(data.missing(images_needed(data.raw, need)))
+    _, _, missing = _needed(need)
     if missing:
         _check_writable(features_folder())
     return missing
@@ -71,8 +77,7 @@ def _check(need: Need) -> None:
     """Refuse to go on where chapters would take the real files and then miss a part of them."""
     if experiment_kind() != "real":
         return  # they show the twin
-    data = load_cifar10h("real")
-    missing = len(data.missing(images_needed(data.raw, need)))
+    _, _, missing = _needed(need)
     if missing:
         raise FileNotFoundError(
             f"{missing:,} images have no features yet, as after an extraction that was stopped: "
@@ -81,9 +86,7 @@ def _check(need: Need) -> None:
 
 
 def _extract(need: Need) -> str:
-    data = load_cifar10h("real")
-    wanted = images_needed(data.raw, need)
-    new = len(data.missing(wanted))
+    data, wanted, new = _needed(need)
     data.features(wanted)
     return f"ready: features of {len(wanted):,} images ({new:,} of them new) in {features_folder()}"
 

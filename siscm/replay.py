@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,10 +18,9 @@ from siscm.graph import SimilarityGraph
 from siscm.model import generators
 from siscm.opinions import Opinions
 from siscm.partition import greedy
+from siscm.recovery import Groups
 
 MODEL, GNB, CNB = PAPERS_RULES
-
-Groups = Sequence[Sequence[Any]]
 
 
 @dataclass(frozen=True, eq=False)

@@ -87,9 +87,9 @@ def over_splits(data: Cifar10H, seeds: Iterable[int] = range(5)) -> pd.DataFrame
             continue
         ready = describe(data, kept)
         model = GumbelMaxSISCM().fit(ready.X_train, ready.train)
-        log_p, found[seed] = model.log_marginals(ready.X_test, ready.test), model.partition_
-        rows[seed] |= {"experts": len(model.experts_)} | _size(model.graph_, model.partition_)
-        rows[seed] |= _accuracy(log_p, ready.test, model.partition_, RULES)
+        found[seed] = model.partition_
+        rows[seed] |= {"experts": len(model.experts_)}
+        rows[seed] |= _figures(model, ready.X_test, ready.test, RULES)
     table = pd.DataFrame.from_dict(rows, orient="index").rename_axis("split")
     likeness = pd.Series(_likeness(list(found.values())), index=list(found), dtype=float)
     return table.assign(likeness=likeness.reindex(table.index))
@@ -124,12 +124,18 @@ def over_halves(
             part = done.train.select(instances=np.sort(images[half::2]))
             model = GumbelMaxSISCM().fit(X_train.loc[part.instances], part)
             found.append(model.partition_)
-            log_p = model.log_marginals(X_test, done.test)
-            size = _size(model.graph_, model.partition_)
-            rows[half] = size | _accuracy(log_p, done.test, model.partition_, (MODEL,))
+            rows[half] = _figures(model, X_test, done.test, (MODEL,))
         table = pd.DataFrame.from_dict(rows, orient="index")
         tables[seed] = table.assign(likeness=_likeness(found))
     return pd.concat(tables, names=["halving", "half"])
+
+
+def _figures(
+    model: GumbelMaxSISCM, X_test: pd.DataFrame, test: Opinions, rules: Iterable[str]
+) -> dict[str, float]:
+    """What a fitted model found, and how accurate rules are with it."""
+    log_p, groups = model.log_marginals(X_test, test), model.partition_
+    return _size(model.graph_, groups) | _accuracy(log_p, test, groups, rules)
 
 
 def _size(graph: SimilarityGraph, groups: Groups) -> dict[str, float]:

@@ -51,15 +51,19 @@ def test_equal_answers_leave_it_open() -> None:
     assert everyone.open == ()
 
 
-def test_two_explanations_that_share_nobody_leave_all_open() -> None:
-    """A and B together say what C and D say together, though all four differ."""
-    said = {0: ([0, 1], [0, 0]), 1: ([2, 3], [1, 1]), 2: ([0, 3], [0, 1]), 3: ([1, 2], [0, 1])}
-    rows = [
+def table_of(said: dict[int, tuple[list[int], list[int]]]) -> pd.DataFrame:
+    """A raw table of annotators, each with her images and what she said about them."""
+    return pd.DataFrame(
         {"annotator": a, "image": i, "chosen_label": y}
         for a, (images, labels) in said.items()
         for i, y in zip(images, labels, strict=True)
-    ]
-    raw = pd.DataFrame(rows)
+    )
+
+
+def test_two_explanations_that_share_nobody_leave_all_open() -> None:
+    """A and B together say what C and D say together, though all four differ."""
+    said = {0: ([0, 1], [0, 0]), 1: ([2, 3], [1, 1]), 2: ([0, 3], [0, 1]), 3: ([1, 2], [0, 1])}
+    raw = table_of(said)
     found = find_left_out(raw, counts_without(raw, 0, 1))
     assert found.explained
     assert (found.certain, found.open, found.n_open) == ((), (0, 1, 2, 3), 2)
@@ -76,12 +80,7 @@ def test_two_explanations_that_share_nobody_leave_all_open() -> None:
 def test_programming_rules_out_a_candidate_who_fits_in_nowhere() -> None:
     """Each opinion of C is missing, but were she left out, nobody would explain the others."""
     said = {0: ([0, 1], [0, 0]), 1: ([2, 3], [1, 1]), 2: ([1, 2], [0, 1])}
-    rows = [
-        {"annotator": a, "image": i, "chosen_label": y}
-        for a, (images, labels) in said.items()
-        for i, y in zip(images, labels, strict=True)
-    ]
-    raw = pd.DataFrame(rows)
+    raw = table_of(said)
     found = find_left_out(raw, counts_without(raw, 0, 1))
     assert found.candidates == (0, 1, 2)
     assert (found.certain, found.open) == ((0, 1), ())
