@@ -85,7 +85,7 @@ def load_cifar10h(kind: Kind | None = None) -> Cifar10H:
     if (kind or experiment_kind()) == "real":
         images, _ = load_cifar10_images()
         with warnings.catch_warnings():
-            # Who reads the book cannot change what the published file repeats: its chapter counts it.
+            # A reader cannot change what the published file repeats; the chapter on it counts them.
             warnings.filterwarnings("ignore", ".* repeated opinion", UserWarning)
             raw = load_cifar10h_raw()
         return Cifar10H(

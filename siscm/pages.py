@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import html
+import inspect
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -138,6 +140,24 @@ def table(
             [f"[{LABELS[kind]}] {caption}", frame.to_string(index=index, na_rep=""), note]
         ).rstrip(),
     )
+
+
+@dataclass(frozen=True)
+class Source:
+    """Python code, highlighted on a page."""
+
+    code: str
+
+    def _repr_markdown_(self) -> str:
+        return f"```python\n{self.code}```"
+
+    def __repr__(self) -> str:
+        return self.code
+
+
+def source(function: Callable[..., Any]) -> Source:
+    """The code of a function that a page runs, shown from where it is tested."""
+    return Source(inspect.getsource(function))
 
 
 def stamp(figure: Figure, data: Data | None = None) -> None:

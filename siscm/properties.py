@@ -5,14 +5,14 @@ Each returns None if the property holds, by enumeration, and else where it fails
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
 import numpy as np
 
-from siscm.checks import FloatArray
-from siscm.scm import Experts, FiniteSCM, all_sets, counterfactual, interventional, marginal
+from siscm.checks import BoolArray, FloatArray
+from siscm.scm import Experts, FiniteSCM, all_sets, interventional
 
 _TOLERANCE = 1e-12
 """Of probabilities that are sums: two within it are equal, one below it is zero."""
@@ -92,21 +92,40 @@ def decoupled(scm: FiniteSCM) -> FiniteSCM:
     return FiniteSCM.from_submechanisms(np.stack(alone, axis=-1), scm.prior, scm.n_classes)
 
 
+def own_mechanisms(scm: FiniteSCM) -> Counterexample | None:
+    """Whether each expert has a mechanism of her own, of features and noise (Theorem 1's form).
+
+    She has if, for given features and noise, she says one and the same in every set.
+    """
+    for h in range(scm.n_experts):
+        said = np.stack([scm.answers[asked][..., h] for asked in scm.answers if h in asked])
+        differ = said.min(axis=0) != said.max(axis=0)
+        if differ.any():
+            x, u = (int(i) for i in np.argwhere(differ)[0])
+            several = sorted(set(said[:, x, u].tolist()))
+            words = f"x = {x}, noise {u}: expert {h} says {several}, depending on who is asked."
+            return Counterexample(x, (h,), words)
+    return None
+
+
 def counterfactual_stability(scm: FiniteSCM, h: int, other: int) -> Counterexample | None:
     r"""Counterfactual stability for two experts (definition in Section 5).
 
     If asking :math:`h'` in place of h raises the odds of c against :math:`c'`, or leaves them, then
-    h' would not have said :math:`c'` where h said c; for all sets that h and h' are asked in.
+    h' would not have said :math:`c'` where h said c; for all sets :math:`\zeta \ni h` and
+    :math:`\zeta' \ni h'`.
     """
-    sets = all_sets(scm.n_experts)
-    for asked, instead in ((a, b) for a in sets for b in sets if h in a and other in b):
-        for x in range(scm.n_features):
-            p, q = marginal(scm, x, asked, h), marginal(scm, x, instead, other)
-            for c in np.flatnonzero(p > _TOLERANCE):
-                would = counterfactual(scm, x, asked, {h: int(c)}, instead, other)
-                for d in _forbidden(p, q, int(c)):
-                    if would[d] > _TOLERANCE:
-                        return _instability(x, h, other, (int(c), d), would[d], asked, instead)
+    asked, instead = ([s for s in scm.answers if expert in s] for expert in (h, other))
+    for x in range(scm.n_features):
+        said, would = _indicators(scm, x, asked, h), _indicators(scm, x, instead, other)
+        p, q = scm.prior @ said, scm.prior @ would
+        # P(h says c if zeta is asked, h' says c' if zeta' is), under one and the same noise.
+        both = np.einsum("auc,bud->abcd", said * scm.prior[:, None], would, optimize=True)
+        broken = _forbidden(p[:, None], q[None, :]) & (both > _TOLERANCE)
+        if broken.any():
+            a, b, c, d = (int(i) for i in np.argwhere(broken)[0])
+            chance = both[a, b, c, d] / p[a, c]
+            return _instability(x, h, other, (c, d), chance, asked[a], instead[b])
     return None
 
 
@@ -114,17 +133,16 @@ def conditional_stability(scm: FiniteSCM, h: int, other: int) -> Counterexample 
     r"""Conditional stability for two experts (definition in Section 5): the same, seen in data.
 
     If the odds of c against :math:`c'` are at least as high for :math:`h'` as for h, then h' does
-    not say :math:`c'` where h says c; for all sets in which both are asked.
+    not say :math:`c'` where h says c; for all sets :math:`\zeta \ni h, h'`.
     """
-    for asked in (asked for asked in all_sets(scm.n_experts) if {h, other} <= asked):
+    for asked in (asked for asked in scm.answers if {h, other} <= asked):
         for x in range(scm.n_features):
-            p, q = marginal(scm, x, asked, h), marginal(scm, x, asked, other)
             both = _two_of(interventional(scm, x, asked), asked, h, other)
-            for c in np.flatnonzero(p > _TOLERANCE):
-                for d in _forbidden(p, q, int(c)):
-                    if both[c, d] > _TOLERANCE:
-                        chance = both[c, d] / p[c]
-                        return _instability(x, h, other, (int(c), d), chance, asked, asked)
+            p, q = both.sum(axis=1), both.sum(axis=0)
+            broken = _forbidden(p, q) & (both > _TOLERANCE)
+            if broken.any():
+                c, d = (int(i) for i in np.argwhere(broken)[0])
+                return _instability(x, h, other, (c, d), both[c, d] / p[c], asked, asked)
     return None
 
 
@@ -142,14 +160,20 @@ def pairwise_conditional_stability(scm: FiniteSCM, group: Collection[int]) -> Co
     return next((example for example in found if example is not None), None)
 
 
-def _forbidden(p: FloatArray, q: FloatArray, c: int) -> Iterator[int]:
-    """Labels d that the other must not say where c was said: her odds of c against d are no lower.
+def _indicators(scm: FiniteSCM, x: int, sets: Sequence[Experts], expert: int) -> FloatArray:
+    """Whether the expert says c under noise u where a set is asked, (sets, n_noise, k)."""
+    said = np.stack([scm.answers[asked][x, :, expert] for asked in sets])
+    return np.asarray(said[..., None] == np.arange(scm.n_classes), dtype=float)
+
+
+def _forbidden(p: FloatArray, q: FloatArray) -> BoolArray:
+    """Whether the other must not say d where c was said: her odds of c against d are no lower.
 
     Compared as products, so that a label impossible for one of the two needs no division.
     """
-    for d in range(len(p)):
-        if d != c and q[c] * p[d] >= q[d] * p[c] - _TOLERANCE:
-            yield d
+    raised = q[..., :, None] * p[..., None, :] >= q[..., None, :] * p[..., :, None] - _TOLERANCE
+    same = np.eye(p.shape[-1], dtype=bool)
+    return np.asarray(raised & ~same & (p[..., :, None] > _TOLERANCE))
 
 
 def _two_of(joint: FloatArray, asked: Experts, h: int, other: int) -> FloatArray:
@@ -170,7 +194,7 @@ def _instability(
     instead: Experts,
 ) -> Counterexample:
     c, d = labels
-    together = asked is instead
+    together = asked == instead
     would = "says" if together else "would have said"
     sets = f"{sorted(asked)} asked" + ("" if together else f", then {sorted(instead)}")
     return Counterexample(

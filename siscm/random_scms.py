@@ -8,7 +8,10 @@ import numpy as np
 
 from siscm.checks import FloatArray, IntArray
 from siscm.gumbel import joint_probabilities
-from siscm.scm import Experts, FiniteSCM
+from siscm.scm import Experts, FiniteSCM, marginal
+
+MARGIN = 1e-3
+"""Odds that differ by less, as products, are too close to be told apart for certain."""
 
 Influence = Callable[[IntArray, list[int]], IntArray]
 """From what experts would say on their own (..., how many), and who they are, to what they say."""
@@ -57,16 +60,92 @@ def stable(
     return FiniteSCM.from_submechanisms(answers, prior, n_classes)
 
 
-def gumbel_pair(rng: np.random.Generator, n_classes: int = 3) -> FiniteSCM:
+def monotone(
+    rng: np.random.Generator, n_experts: int = 3, n_classes: int = 3, n_features: int = 2
+) -> FiniteSCM:
+    r"""Experts who are alike, some more lenient: one uniform noise, cut at thresholds of their own.
+
+    Labels are ordered, from harmless to grave, and expert h says the label in whose share of
+    [0, 1] the noise falls. Her shares are :math:`p_{h,c} \propto b_c\, e^{t_h c}`: the greater
+    her :math:`t_h`, the more she leans to grave labels, and the odds of a graver label rise with
+    it. So a pair parts only towards the label whose odds are higher, which makes it stable. The
+    noise is finite, for what matters is between which of all experts' thresholds it falls.
+    """
+    base = np.log(rng.dirichlet(np.ones(n_classes), size=(n_features, 1)))
+    lean = rng.normal(size=(n_features, n_experts, 1)) * np.arange(n_classes)
+    shares = np.exp(base + lean)
+    cuts = (shares / shares.sum(axis=-1, keepdims=True)).cumsum(axis=-1)[..., :-1]
+    ends = np.concatenate([[0.0], np.unique(cuts), [1.0]])
+    middle = (ends[1:] + ends[:-1]) / 2
+    order = np.array([rng.permutation(n_classes) for _ in range(n_features)])
+    place = (middle[:, None, None] > cuts[:, None]).sum(axis=-1)
+    answers = np.take_along_axis(order[:, None], place.reshape(n_features, -1)[:, None], axis=-1)
+    return FiniteSCM.from_submechanisms(
+        answers.reshape(n_features, len(middle), n_experts), np.diff(ends), n_classes
+    )
+
+
+def contradicted(base: FiniteSCM, h: int, other: int) -> FiniteSCM | None:
+    r"""The same experts, but for one rare noise under which two of them part against the odds.
+
+    There h says c, and :math:`h'` says a label d that her odds forbid. How rare it is, is chosen
+    such that the odds stay on that side. None if the two have the same habits: they may part.
+    """
+    p, q = (
+        np.array([marginal(base, x, frozenset({e}), e) for x in range(base.n_features)])
+        for e in (h, other)
+    )
+    margin = q[:, :, None] * p[:, None, :] - q[:, None, :] * p[:, :, None]
+    x, c, d = (int(i) for i in np.unravel_index(margin.argmax(), margin.shape))
+    if margin[x, c, d] < MARGIN:
+        return None
+    rare = margin[x, c, d] / 8
+    answers = np.stack(
+        [base.answers[frozenset({e})][..., e] for e in range(base.n_experts)], axis=-1
+    )
+    answers = np.concatenate([answers, answers[:, :1]], axis=1)
+    answers[x, -1, [h, other]] = c, d
+    prior = np.append((1 - rare) * base.prior, rare)
+    return FiniteSCM.from_submechanisms(answers, prior, base.n_classes)
+
+
+def gumbel_pair(p: FloatArray, q: FloatArray) -> FiniteSCM:
     """Two experts of one group of the Gumbel-Max SI-SCM, made finite without loss.
 
     For one case, what matters of the Gumbel noise is which two labels it makes them say; the
     exact law tells how likely that is. So a noise here is a pair of labels.
+
+    Parameters
+    ----------
+    p, q
+        Their marginals for the case, (k,).
     """
-    p, q = rng.dirichlet(np.ones(n_classes), size=2)
-    joint = joint_probabilities(np.log(p), np.log(q))
+    return _from_joint(joint_probabilities(np.log(p), np.log(q)))
+
+
+def strangers(p: FloatArray, q: FloatArray) -> FiniteSCM:
+    """Two experts of different groups, for one case: noises of their own, made finite alike."""
+    return _from_joint(np.outer(p, q))
+
+
+def _from_joint(joint: FloatArray) -> FiniteSCM:
     answers = np.indices(joint.shape).reshape(2, -1).T[None]
-    return FiniteSCM.from_submechanisms(answers, joint.ravel() / joint.sum(), n_classes)
+    return FiniteSCM.from_submechanisms(answers, joint.ravel() / joint.sum(), len(joint))
+
+
+def shared_pushes(marginals: FloatArray, pushes: FloatArray) -> FiniteSCM:
+    r"""Experts who share additive noise as in the Gumbel-Max SI-SCM, only that it is not Gumbel.
+
+    Parameters
+    ----------
+    marginals
+        What they would tend to say under Gumbel noise, (n_experts, k).
+    pushes
+        The values that the noise takes, all equally likely, (n_noise, k).
+    """
+    answers = (np.log(marginals) + pushes[:, None]).argmax(axis=-1)[None]
+    prior = np.full(len(pushes), 1 / len(pushes))
+    return FiniteSCM.from_submechanisms(answers, prior, marginals.shape[1])
 
 
 def herding(base: FiniteSCM, strength: float) -> FiniteSCM:

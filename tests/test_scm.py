@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 
 import numpy as np
@@ -13,11 +14,23 @@ from siscm.properties import (
     counterfactual_stability,
     decoupled,
     equivalence,
+    own_mechanisms,
     pairwise_conditional_stability,
     pairwise_counterfactual_stability,
     set_invariance,
 )
-from siscm.random_scms import anchoring, gumbel_pair, herding, senior, set_invariant, stable
+from siscm.random_scms import (
+    anchoring,
+    contradicted,
+    gumbel_pair,
+    herding,
+    monotone,
+    senior,
+    set_invariant,
+    shared_pushes,
+    stable,
+    strangers,
+)
 from siscm.scm import (
     FiniteSCM,
     all_sets,
@@ -127,7 +140,10 @@ def test_experts_made_alike_are_stable_in_both_senses(seed: int) -> None:
     assert set_invariance(scm) is None
     assert pairwise_conditional_stability(scm, range(4)) is None
     assert pairwise_counterfactual_stability(scm, range(4)) is None
-    pair = gumbel_pair(with_seed(seed), n_classes=4)
+    lenient = monotone(with_seed(seed), n_experts=4, n_classes=4)
+    assert set_invariance(lenient) is None
+    assert pairwise_counterfactual_stability(lenient, range(4)) is None
+    pair = gumbel_pair(*with_seed(seed).dirichlet(np.ones(4), size=2))
     assert counterfactual_stability(pair, 0, 1) is None
     assert conditional_stability(pair, 1, 0) is None
 
@@ -135,7 +151,8 @@ def test_experts_made_alike_are_stable_in_both_senses(seed: int) -> None:
 def test_stable_experts_are_not_all_the_same_one() -> None:
     differ = [
         np.ptp([marginal(scm, 0, frozenset({h}), h)[0] for h in range(3)]) > 0.05
-        for scm in (stable(with_seed(seed)) for seed in SEEDS)
+        for make in (stable, monotone)
+        for scm in (make(with_seed(seed)) for seed in SEEDS)
     ]
     assert np.mean(differ) > 0.5
 
@@ -151,6 +168,85 @@ def test_both_notions_of_stability_agree_without_talk() -> None:
     assert 5 < sum(outcomes) < 145
 
 
+def naive_stability(scm: FiniteSCM, h: int, other: int) -> bool:
+    """The definition word for word, by the three steps of a counterfactual."""
+    sets = all_sets(scm.n_experts)
+    for x, asked, instead in product(range(scm.n_features), sets, sets):
+        if h not in asked or other not in instead:
+            continue
+        p, q = marginal(scm, x, asked, h), marginal(scm, x, instead, other)
+        for c, d in product(np.flatnonzero(p > 0).tolist(), range(scm.n_classes)):
+            if c == d or q[c] * p[d] < q[d] * p[c] - 1e-12:
+                continue
+            if counterfactual(scm, x, asked, {h: c}, instead, other)[d] > 1e-12:
+                return False
+    return True
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_stability_in_all_worlds_at_once_is_stability_step_by_step(seed: int) -> None:
+    alike, rng = monotone(with_seed(seed), n_experts=2 + seed % 2), with_seed(seed)
+    models = [
+        alike,
+        contradicted(alike, 0, 1) or alike,
+        herding(alike, 0.5),
+        set_invariant(rng, n_experts=2, n_classes=2, n_noise=3),
+    ]
+    for scm in models:
+        for h, other in ((0, 1), (1, 0), (1, 1)):
+            found = counterfactual_stability(scm, h, other)
+            assert (found is None) == naive_stability(scm, h, other)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_one_noise_is_enough_to_contradict_and_is_named(seed: int) -> None:
+    scm = contradicted(monotone(with_seed(seed)), 0, 1)
+    assert scm is not None
+    assert counterfactual_stability(scm, 0, 1) is not None
+    example = conditional_stability(scm, 0, 1)
+    assert example is not None
+    said = re.search(r"expert 0 says (\d), and expert 1, .* says (\d) with", str(example))
+    assert said is not None
+    c, d = (int(label) for label in said.groups())
+    both = interventional(scm, example.x, frozenset(range(3))).sum(axis=2)
+    p, q = both.sum(axis=1), both.sum(axis=0)
+    assert both[c, d] > 0
+    assert q[c] * p[d] >= q[d] * p[c]
+
+
+def test_equal_habits_cannot_be_contradicted() -> None:
+    """Who has the same odds may part now and then, and stays stable: the odds then differ."""
+    twins = FiniteSCM.from_submechanisms(np.array([[[0, 0], [1, 1]]]), np.array([0.5, 0.5]), 2)
+    assert contradicted(twins, 0, 1) is None
+
+
+def test_noise_that_is_shared_but_not_gumbel_moves_the_habits() -> None:
+    p, q = np.array([0.7, 0.2, 0.1]), np.array([0.2, 0.3, 0.5])
+    few = shared_pushes(np.stack([p, q]), with_seed(0).gumbel(size=(8, 3)))
+    assert set_invariance(few) is None
+    assert np.abs(marginal(few, 0, BOTH, 0) - p).max() > 0.01
+    many = shared_pushes(np.stack([p, q]), with_seed(0).gumbel(size=(400_000, 3)))
+    np.testing.assert_allclose(
+        interventional(many, 0, BOTH), gumbel.joint_probabilities(np.log(p), np.log(q)), atol=0.004
+    )
+
+
+def test_strangers_tell_nothing_of_each_other() -> None:
+    p, q = with_seed(5).dirichlet(np.ones(4), size=2)
+    for c in range(4):
+        found = counterfactual(strangers(p, q), 0, frozenset({0}), {0: c}, frozenset({1}), 1)
+        np.testing.assert_allclose(found, q, atol=1e-12)
+
+
+@pytest.mark.parametrize("talk", TALKERS)
+def test_who_talks_has_no_mechanism_of_her_own(talk) -> None:
+    base = set_invariant(with_seed(1), n_experts=3, n_noise=20)
+    assert own_mechanisms(base) is None
+    example = own_mechanisms(talk(base, 0.5))
+    assert example is not None
+    assert "depending on who is asked" in str(example)
+
+
 def test_with_talk_the_two_notions_part() -> None:
     base = FiniteSCM.from_submechanisms(
         np.array([[[0, 1], [1, 0]]]), np.array([0.5, 0.5]), n_classes=2
@@ -164,9 +260,8 @@ def test_with_talk_the_two_notions_part() -> None:
 
 
 def test_a_gumbel_pair_has_the_exact_law() -> None:
-    rng = with_seed(3)
     p, q = with_seed(3).dirichlet(np.ones(3), size=2)
-    scm = gumbel_pair(rng)
+    scm = gumbel_pair(p, q)
     for c in range(3):
         law = gumbel.counterfactual_probabilities(np.log(p), np.log(q), np.array(c))
         found = counterfactual(scm, 0, frozenset({0}), {0: c}, frozenset({1}), 1)

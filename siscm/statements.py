@@ -1,0 +1,157 @@
+"""The thirteen numbered statements of the paper: where each is told, and what checks it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from siscm import theorems
+from siscm.populations import (
+    Drawn,
+    alike_or_not,
+    alike_or_not_or_talking,
+    gumbel_or_other_noise,
+    pairs_of_gumbel_max_si_scms,
+    silent_or_talking,
+)
+
+Models = Callable[[np.random.Generator, int], Iterator[Drawn]]
+
+TALK, WOULD = "02_experts_who_dont_talk", "03_would_have_said"
+SIMILAR, GUMBEL = "04_similar_experts", "05_gumbel_max_si_scm"
+
+SECTIONS = {TALK: 4, WOULD: 4, SIMILAR: 5, GUMBEL: 6}
+"""The paper's section that each chapter follows."""
+
+BROKEN: dict[Models, str] = {
+    silent_or_talking: "experts talk",
+    alike_or_not: "one rare noise contradicts",
+    alike_or_not_or_talking: "experts talk",
+    gumbel_or_other_noise: "the noise is not Gumbel",
+    pairs_of_gumbel_max_si_scms: "they are of different groups",
+}
+"""Which models a test calls what they are not, to see the check fail."""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A definition, theorem or corollary, numbered by its kind in the paper's order.
+
+    Parameters
+    ----------
+    check
+        Function of :mod:`siscm.theorems` that checks it on one model; gives it its number.
+    label
+        Of its numbered environment in the book, to link to.
+    name
+        What it says, in a few words.
+    chapter
+        Notebook that tells it.
+    models
+        Function of :mod:`siscm.populations` that draws what it is checked on.
+    """
+
+    check: theorems.Check
+    label: str
+    name: str
+    chapter: str
+    models: Models
+
+
+STATEMENTS = (
+    Statement(
+        theorems.definition_1, "def-set-invariance", "Set invariance", TALK, silent_or_talking
+    ),
+    Statement(
+        theorems.theorem_1, "thm-own-mechanisms", "Own mechanisms suffice", TALK, silent_or_talking
+    ),
+    Statement(
+        theorems.theorem_2, "thm-decoupled", "Every SI-SCM decouples", TALK, silent_or_talking
+    ),
+    Statement(
+        theorems.theorem_3, "thm-more-experts", "More experts, same law", WOULD, silent_or_talking
+    ),
+    Statement(
+        theorems.corollary_1, "cor-one-expert", "One among any others", WOULD, silent_or_talking
+    ),
+    Statement(
+        theorems.corollary_2, "cor-would-is-says", "Would have said", WOULD, silent_or_talking
+    ),
+    Statement(
+        theorems.definition_2,
+        "def-counterfactual-stability",
+        "Counterfactual stability",
+        SIMILAR,
+        alike_or_not,
+    ),
+    Statement(
+        theorems.definition_3,
+        "def-conditional-stability",
+        "Conditional stability",
+        SIMILAR,
+        alike_or_not,
+    ),
+    Statement(
+        theorems.theorem_4,
+        "thm-stability",
+        "Similarity shows in data",
+        SIMILAR,
+        alike_or_not_or_talking,
+    ),
+    Statement(
+        theorems.definition_4,
+        "def-pairwise-stability",
+        "Pairwise counterfactual stability",
+        SIMILAR,
+        alike_or_not,
+    ),
+    Statement(
+        theorems.corollary_3,
+        "cor-pairwise-stability",
+        "So it does for groups",
+        SIMILAR,
+        alike_or_not_or_talking,
+    ),
+    Statement(
+        theorems.definition_5,
+        "def-gumbel-max-si-scm",
+        "Gumbel-Max SI-SCM",
+        GUMBEL,
+        gumbel_or_other_noise,
+    ),
+    Statement(
+        theorems.theorem_5,
+        "thm-gumbel",
+        "One group, similar experts",
+        GUMBEL,
+        pairs_of_gumbel_max_si_scms,
+    ),
+)
+
+
+def statements_page() -> str:
+    """A page of the book, as Markdown: a row a statement, with links to page, check and test."""
+    rows = "\n".join(
+        f"| {{prf:ref}}`{s.label}` | {s.name} | {SECTIONS[s.chapter]} | "
+        f"[{s.chapter[:2]}](../notebooks/{s.chapter}.ipynb) | `{s.check.__name__}` | "
+        f"`{s.models.__name__}` | {BROKEN[s.models]} |"
+        for s in STATEMENTS
+    )
+    return f"""# All statements and their checks
+
+Generated when the book is built, from `siscm/statements.py`: the five definitions, five theorems
+and three corollaries of the paper's Sections 4 to 6, in its order. The numbers are the book's and
+count each kind by itself.
+
+Each check is a function of `siscm/theorems.py` that takes one model. Its chapter runs it on at
+least a thousand random ones, drawn by a function of `siscm/populations.py`: some with the premise,
+some without, at least a quarter each. The chapter stops if a single one refutes the statement.
+`tests/test_theorems.py` runs it again, on others; `test_confirmed` names it. Then
+`test_refuted_when_broken` lets the premise fail, as the last column says, and sees the check fail.
+
+| statement | what it says | paper's section | chapter | check | checked on | broken by |
+|---|---|---|---|---|---|---|
+{rows}
+"""

@@ -1,0 +1,250 @@
+r"""The paper's numbered statements as checks on one model, and what makes a check convincing.
+
+Each function takes a model and returns a :class:`Case`: whether the statement's premise holds in
+it, and both sides of what it claims. Nothing is sampled: every side is computed by enumeration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from itertools import product
+
+import numpy as np
+import pandas as pd
+
+from siscm.populations import Drawn
+from siscm.properties import (
+    Counterexample,
+    conditional_stability,
+    counterfactual_stability,
+    decoupled,
+    equivalence,
+    own_mechanisms,
+    pairwise_conditional_stability,
+    pairwise_counterfactual_stability,
+    set_invariance,
+)
+from siscm.scm import conditional, counterfactual, interventional, marginal
+
+EXACT = 1e-12
+"""Two probabilities within it are equal."""
+
+SHARE = 0.25
+"""Of all cases that must be on either side of a premise, or of an equivalence."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """What a statement makes of one model: given the premise, the left side iff the right side.
+
+    Parameters
+    ----------
+    premise
+        Whether the premise holds; True if there is none.
+    left, right
+        The two sides; the left one is True if the statement claims the right one outright.
+    gap
+        Where the claim is an equality: the largest difference between what ought to be equal.
+    words
+        Where the right side fails.
+    """
+
+    premise: bool
+    left: bool
+    right: bool
+    gap: float = float("nan")
+    words: str = ""
+
+
+Check = Callable[[Drawn], Case]
+
+
+def _equality(premise: Counterexample | None, gap: float) -> Case:
+    return Case(premise is None, True, gap <= EXACT, gap)
+
+
+def _holds(premise: bool, left: bool, right: Counterexample | None) -> Case:
+    return Case(premise, left, right is None, words="" if right is None else str(right))
+
+
+def definition_1(drawn: Drawn) -> Case:
+    """Set invariance: found exactly where nobody was made to listen to others."""
+    return _holds(True, drawn.holds, set_invariance(drawn.scm))
+
+
+def theorem_1(drawn: Drawn) -> Case:
+    """Mechanisms of one's own make an SCM set invariant."""
+    return _holds(own_mechanisms(drawn.scm) is None, True, set_invariance(drawn.scm))
+
+
+def theorem_2(drawn: Drawn) -> Case:
+    """A set-invariant SCM is equivalent to the one in which all answer as if asked alone."""
+    premise = set_invariance(drawn.scm) is None
+    return _holds(premise, True, equivalence(drawn.scm, decoupled(drawn.scm)))
+
+
+def theorem_3(drawn: Drawn) -> Case:
+    """Given set invariance, asking more experts leaves the law of the others' answers as it is."""
+    scm, gaps = drawn.scm, [0.0]
+    for x in range(scm.n_features):
+        law = {asked: interventional(scm, x, asked) for asked in scm.answers}
+        for few, many in ((few, many) for few in law for many in law if few < many):
+            more = tuple(axis for axis, h in enumerate(sorted(many)) if h not in few)
+            gaps.append(np.abs(law[few] - law[many].sum(axis=more)).max())
+    return _equality(set_invariance(scm), float(max(gaps)))
+
+
+def corollary_1(drawn: Drawn) -> Case:
+    """Given set invariance, what one expert says has the same law however many are asked."""
+    scm, gaps = drawn.scm, [0.0]
+    for x, asked in product(range(scm.n_features), scm.answers):
+        for h in asked:
+            alone, among = marginal(scm, x, frozenset({h}), h), marginal(scm, x, asked, h)
+            gaps.append(np.abs(alone - among).max())
+    return _equality(set_invariance(scm), float(max(gaps)))
+
+
+def corollary_2(drawn: Drawn) -> Case:
+    """Given set invariance, "would have said" has the law of "says"."""
+    scm, gaps = drawn.scm, [0.0]
+    for x, asked in product(range(scm.n_features), scm.answers):
+        for h, other in product(asked, asked):
+            alone, instead = frozenset({h}), frozenset({other})
+            possible = (marginal(scm, x, alone, h) > 0) & (marginal(scm, x, asked, h) > 0)
+            for c in np.flatnonzero(possible).tolist():
+                would = counterfactual(scm, x, alone, {h: c}, instead, other)
+                says = conditional(scm, x, asked, {h: c}, other)
+                gaps.append(np.abs(would - says).max())
+    return _equality(set_invariance(scm), float(max(gaps)))
+
+
+def definition_2(drawn: Drawn) -> Case:
+    """Counterfactual stability: found exactly where two experts were made alike."""
+    return _holds(True, drawn.holds, counterfactual_stability(drawn.scm, 0, 1))
+
+
+def definition_3(drawn: Drawn) -> Case:
+    """Conditional stability: found exactly where two experts were made alike."""
+    return _holds(True, drawn.holds, conditional_stability(drawn.scm, 0, 1))
+
+
+def theorem_4(drawn: Drawn) -> Case:
+    """Given set invariance, counterfactual stability iff conditional stability."""
+    counterfactually = counterfactual_stability(drawn.scm, 0, 1) is None
+    conditionally = conditional_stability(drawn.scm, 0, 1)
+    return _holds(set_invariance(drawn.scm) is None, counterfactually, conditionally)
+
+
+def definition_4(drawn: Drawn) -> Case:
+    """Pairwise counterfactual stability: found exactly where the whole group was made alike."""
+    group = range(drawn.scm.n_experts)
+    return _holds(True, drawn.holds, pairwise_counterfactual_stability(drawn.scm, group))
+
+
+def corollary_3(drawn: Drawn) -> Case:
+    """Given set invariance, a group is stable pairwise in the one sense iff in the other."""
+    group = range(drawn.scm.n_experts)
+    counterfactually = pairwise_counterfactual_stability(drawn.scm, group) is None
+    conditionally = pairwise_conditional_stability(drawn.scm, group)
+    return _holds(set_invariance(drawn.scm) is None, counterfactually, conditionally)
+
+
+def definition_5(drawn: Drawn) -> Case:
+    """The Gumbel-Max SI-SCM: set invariant, and experts keep their habits, whoever is asked."""
+    scm = drawn.scm
+    gap = max(
+        np.abs(marginal(scm, 0, asked, h) - drawn.marginals[h]).max()
+        for asked in scm.answers
+        for h in asked
+    )
+    right = set_invariance(scm) is None and gap <= EXACT
+    return Case(True, drawn.holds, right, float(gap))
+
+
+def theorem_5(drawn: Drawn) -> Case:
+    """Two experts of one group of the Gumbel-Max SI-SCM are counterfactually stable, both ways."""
+    there, back = (counterfactual_stability(drawn.scm, h, 1 - h) for h in (0, 1))
+    return _holds(drawn.holds, True, there or back)
+
+
+def across_groups(drawn: Drawn) -> Case:
+    """Between groups of the Gumbel-Max SI-SCM, what she would have said is what she tends to."""
+    scm, alone, instead = drawn.scm, frozenset({0}), frozenset({1})
+    gap = max(
+        np.abs(counterfactual(scm, 0, alone, {0: c}, instead, 1) - drawn.marginals[1]).max()
+        for c in range(scm.n_classes)
+    )
+    return Case(not drawn.holds, True, gap <= EXACT, float(gap))
+
+
+def run(check: Check, models: Iterable[Drawn]) -> pd.DataFrame:
+    """A check on many models: a row a model, how it was made and the fields of :class:`Case`."""
+    return pd.DataFrame([{"family": m.family, **asdict(check(m))} for m in models])
+
+
+def exceptions(cases: pd.DataFrame) -> pd.DataFrame:
+    """Cases that refute the statement: the premise holds, and one side holds without the other."""
+    return cases[cases["premise"] & (cases["left"] != cases["right"])]
+
+
+def confirm(cases: pd.DataFrame) -> pd.DataFrame:
+    """The cases, if they confirm the statement and could have refuted it.
+
+    Raises
+    ------
+    AssertionError
+        If a case is an exception. Or if less than a quarter of the cases lie on one side of the
+        premise, or of the equivalence: then little was checked.
+    """
+    found = exceptions(cases)
+    if len(found):
+        one = found.iloc[0]
+        raise AssertionError(
+            f"{len(found)} of {len(cases)} cases refute the statement; first a model of the family "
+            f"{one['family']!r}: left side {one['left']}, right side {one['right']}. {one['words']}"
+        )
+    shares = cases["premise"].mean(), cases.loc[cases["premise"], "left"].mean()
+    varying = [share for share in shares if share < 1]
+    if not varying or any(not SHARE <= share <= 1 - SHARE for share in varying):
+        raise AssertionError(
+            f"the premise holds in {shares[0]:.0%} of the cases, the left side in {shares[1]:.0%} "
+            f"of these: at least {SHARE:.0%} must have the one or the other and as many lack it, "
+            "or the check says little."
+        )
+    return cases
+
+
+def without_premise(cases: pd.DataFrame) -> pd.DataFrame:
+    """The statement as if its premise, or what it was made of, did not matter: the same cases."""
+    dropped = "left" if cases["premise"].all() else "premise"
+    return cases.assign(**{dropped: True})
+
+
+def tally(cases: pd.DataFrame, given: tuple[str, str], found: tuple[str, str]) -> pd.DataFrame:
+    """How many cases there are of each kind, the kinds in words.
+
+    Parameters
+    ----------
+    given
+        Names of the cases with the premise and of those without; where there is no premise, of
+        those with the left side and of those without.
+    found
+        Names of the cases with the right side and of those without. Where both the premise and
+        the left side vary: of those in which the two sides agree, both or neither, and of those
+        in which only one holds.
+    """
+    premise, left, right = (cases[name] for name in ("premise", "left", "right"))
+    rows = left if premise.all() else premise
+    named = rows.map(dict(zip((True, False), given, strict=True)))
+    if premise.all() or left.all():
+        columns = right.map(dict(zip((True, False), found, strict=True)))
+        order = list(found)
+    else:
+        agreed, one = found
+        order = [f"{agreed}, both", f"{agreed}, neither", one]
+        columns = pd.Series(
+            np.select([left & right, ~left & ~right], order[:2], one), index=cases.index
+        )
+    counts = pd.crosstab(named, columns).reindex(index=given, columns=order, fill_value=0)
+    return counts.rename_axis(index=None, columns=None)
