@@ -204,7 +204,9 @@ def run(root: Path, setting: str) -> Path:
 
 def assemble(root: Path, source: Path) -> None:
     """Lay the rest of the book beside the notebooks that were run."""
-    from siscm import provenance  # here, so that notebooks can be run and checked without the pages
+    # Here, so that notebooks can be run and checked without the pages.
+    from siscm.provenance import provenance_page
+    from siscm.statements import statements_page
 
     for name in ("_config.yml", "_toc.yml"):
         shutil.copy(root / name, source / name)
@@ -215,7 +217,8 @@ def assemble(root: Path, source: Path) -> None:
     store_pictures(notebooks, source / "book" / "figures")
     mathjax = distribution("sphinx-mathjax-offline").locate_file(MATHJAX)
     shutil.copy(Path(str(mathjax)), source / "book" / "_static" / "mathjax.js")
-    (source / "book" / "provenance.md").write_text(provenance.provenance_page(), encoding="utf-8")
+    for name, page in (("provenance", provenance_page), ("statements", statements_page)):
+        (source / "book" / f"{name}.md").write_text(page(), encoding="utf-8")
 
 
 def html(root: Path, setting: str) -> Path:

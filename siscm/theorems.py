@@ -47,7 +47,7 @@ class Case:
     gap
         Where the claim is an equality: the largest difference between what ought to be equal.
     words
-        Where the right side fails.
+        Where a side fails.
     """
 
     premise: bool
@@ -60,28 +60,37 @@ class Case:
 Check = Callable[[Drawn], Case]
 
 
-def _equality(premise: Counterexample | None, gap: float) -> Case:
-    return Case(premise is None, True, gap <= EXACT, gap)
+def _definition(made: bool, found: Counterexample | None) -> Case:
+    return Case(True, made, found is None, words=str(found or ""))
 
 
-def _holds(premise: bool, left: bool, right: Counterexample | None) -> Case:
-    return Case(premise, left, right is None, words="" if right is None else str(right))
+def _implies(premise: Counterexample | None, claim: Counterexample | None) -> Case:
+    return Case(premise is None, True, claim is None, words=str(claim or ""))
+
+
+def _equal(premise: Counterexample | None, gap: float) -> Case:
+    return Case(premise is None, True, gap <= EXACT, float(gap))
+
+
+def _iff(
+    premise: Counterexample | None, left: Counterexample | None, right: Counterexample | None
+) -> Case:
+    return Case(premise is None, left is None, right is None, words=str(left or right or ""))
 
 
 def definition_1(drawn: Drawn) -> Case:
     """Set invariance: found exactly where nobody was made to listen to others."""
-    return _holds(True, drawn.holds, set_invariance(drawn.scm))
+    return _definition(drawn.holds, set_invariance(drawn.scm))
 
 
 def theorem_1(drawn: Drawn) -> Case:
     """Mechanisms of one's own make an SCM set invariant."""
-    return _holds(own_mechanisms(drawn.scm) is None, True, set_invariance(drawn.scm))
+    return _implies(own_mechanisms(drawn.scm), set_invariance(drawn.scm))
 
 
 def theorem_2(drawn: Drawn) -> Case:
     """A set-invariant SCM is equivalent to the one in which all answer as if asked alone."""
-    premise = set_invariance(drawn.scm) is None
-    return _holds(premise, True, equivalence(drawn.scm, decoupled(drawn.scm)))
+    return _implies(set_invariance(drawn.scm), equivalence(drawn.scm, decoupled(drawn.scm)))
 
 
 def theorem_3(drawn: Drawn) -> Case:
@@ -92,7 +101,7 @@ def theorem_3(drawn: Drawn) -> Case:
         for few, many in ((few, many) for few in law for many in law if few < many):
             more = tuple(axis for axis, h in enumerate(sorted(many)) if h not in few)
             gaps.append(np.abs(law[few] - law[many].sum(axis=more)).max())
-    return _equality(set_invariance(scm), float(max(gaps)))
+    return _equal(set_invariance(scm), max(gaps))
 
 
 def corollary_1(drawn: Drawn) -> Case:
@@ -102,7 +111,7 @@ def corollary_1(drawn: Drawn) -> Case:
         for h in asked:
             alone, among = marginal(scm, x, frozenset({h}), h), marginal(scm, x, asked, h)
             gaps.append(np.abs(alone - among).max())
-    return _equality(set_invariance(scm), float(max(gaps)))
+    return _equal(set_invariance(scm), max(gaps))
 
 
 def corollary_2(drawn: Drawn) -> Case:
@@ -116,38 +125,38 @@ def corollary_2(drawn: Drawn) -> Case:
                 would = counterfactual(scm, x, alone, {h: c}, instead, other)
                 says = conditional(scm, x, asked, {h: c}, other)
                 gaps.append(np.abs(would - says).max())
-    return _equality(set_invariance(scm), float(max(gaps)))
+    return _equal(set_invariance(scm), max(gaps))
 
 
 def definition_2(drawn: Drawn) -> Case:
     """Counterfactual stability: found exactly where two experts were made alike."""
-    return _holds(True, drawn.holds, counterfactual_stability(drawn.scm, 0, 1))
+    return _definition(drawn.holds, counterfactual_stability(drawn.scm, 0, 1))
 
 
 def definition_3(drawn: Drawn) -> Case:
     """Conditional stability: found exactly where two experts were made alike."""
-    return _holds(True, drawn.holds, conditional_stability(drawn.scm, 0, 1))
+    return _definition(drawn.holds, conditional_stability(drawn.scm, 0, 1))
 
 
 def theorem_4(drawn: Drawn) -> Case:
     """Given set invariance, counterfactual stability iff conditional stability."""
-    counterfactually = counterfactual_stability(drawn.scm, 0, 1) is None
+    counterfactually = counterfactual_stability(drawn.scm, 0, 1)
     conditionally = conditional_stability(drawn.scm, 0, 1)
-    return _holds(set_invariance(drawn.scm) is None, counterfactually, conditionally)
+    return _iff(set_invariance(drawn.scm), counterfactually, conditionally)
 
 
 def definition_4(drawn: Drawn) -> Case:
     """Pairwise counterfactual stability: found exactly where the whole group was made alike."""
     group = range(drawn.scm.n_experts)
-    return _holds(True, drawn.holds, pairwise_counterfactual_stability(drawn.scm, group))
+    return _definition(drawn.holds, pairwise_counterfactual_stability(drawn.scm, group))
 
 
 def corollary_3(drawn: Drawn) -> Case:
     """Given set invariance, a group is stable pairwise in the one sense iff in the other."""
     group = range(drawn.scm.n_experts)
-    counterfactually = pairwise_counterfactual_stability(drawn.scm, group) is None
+    counterfactually = pairwise_counterfactual_stability(drawn.scm, group)
     conditionally = pairwise_conditional_stability(drawn.scm, group)
-    return _holds(set_invariance(drawn.scm) is None, counterfactually, conditionally)
+    return _iff(set_invariance(drawn.scm), counterfactually, conditionally)
 
 
 def definition_5(drawn: Drawn) -> Case:
@@ -165,7 +174,7 @@ def definition_5(drawn: Drawn) -> Case:
 def theorem_5(drawn: Drawn) -> Case:
     """Two experts of one group of the Gumbel-Max SI-SCM are counterfactually stable, both ways."""
     there, back = (counterfactual_stability(drawn.scm, h, 1 - h) for h in (0, 1))
-    return _holds(drawn.holds, True, there or back)
+    return Case(drawn.holds, True, (there or back) is None, words=str(there or back or ""))
 
 
 def across_groups(drawn: Drawn) -> Case:

@@ -164,3 +164,9 @@ def test_long_text_is_read_from_the_left():
     words = pd.DataFrame({"what": ["a sentence that is too long to be aligned right"], "n": [1]})
     assert "siscm-words" in pages.table(words, "Caption.", "example").markup
     assert "siscm-words" not in pages.table(words[["n"]], "Caption.", "example").markup
+
+
+def test_the_code_of_a_check_is_shown_as_it_is():
+    shown = pages.source(pages.source)
+    assert repr(shown).startswith("def source(function")
+    assert shown._repr_markdown_() == f"```python\n{shown}```"

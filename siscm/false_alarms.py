@@ -1,0 +1,199 @@
+r"""What one violation proves, and what it does not when marginals are estimated (Section 6).
+
+A violation occurs whenever Eq. 4 holds but we observe :math:`Y_h = c` and :math:`Y_{h'} = c'` (the
+footnote of Section 6); one is enough to part two experts. With true marginals that is proof, for
+similar experts never violate. With estimates it is not; how often they seem to is computed here
+without drawing an opinion. How alike habits are decides how sensitive the rule is:
+
+- Similar experts with equal habits always agree: no estimate, however bad, raises an alarm.
+- If habits differ much less than the estimates err, about half of the disagreements, which are
+  few, are false alarms; if much more, only near-ties are. In between they are most frequent.
+- With equal habits but noises of their own, experts violate whenever they disagree, if judged by
+  the truth; half as often if judged by estimates, or once habits differ by however little. One
+  estimate that serves for two experts makes each of their disagreements a violation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy.special import log_softmax
+from sklearn.linear_model import LogisticRegression
+
+from siscm.checks import SUM_TOLERANCE, FloatArray, IntArray, check_log_distribution
+from siscm.gumbel import joint_probabilities, sample_noise
+from siscm.marginals import all_log_marginals, fit_marginals
+from siscm.opinions import NOT_ASKED, Opinions
+from siscm.violations import violates
+
+SIMILAR, NOT_SIMILAR = "similar", "not similar"
+"""Pairs of experts who share one noise, and pairs who have one each."""
+
+
+def violation_rate(joint: npt.ArrayLike, log_p: npt.ArrayLike, log_q: npt.ArrayLike) -> FloatArray:
+    r"""How likely two opinions on one case are to violate, judged with these marginals: (...).
+
+    :math:`\sum_{c,d} J_{cd}\,[c, d \text{ violate}]` (Section 6's footnote). Zero under one shared
+    noise and true marginals; where two ratios tie, rounding may leave 1e-16.
+
+    Parameters
+    ----------
+    joint
+        True law (..., k, k) of both opinions: :func:`siscm.gumbel.joint_probabilities`, say.
+    log_p, log_q
+        Log-marginals (..., k) to judge by, true or estimated. Leading axes broadcast.
+
+    Raises
+    ------
+    ValueError
+        If ``joint`` is no law of two opinions on the marginals' labels, a marginal is not a
+        distribution, or a label that can be said has an estimate of zero.
+    """
+    law = np.asarray(joint, dtype=np.float64)
+    p, q = check_log_distribution(log_p, "first"), check_log_distribution(log_q, "second")
+    k = p.shape[-1]
+    if law.shape[-2:] != (k, k):
+        raise ValueError(f"joint has shape {law.shape}; its last two axes should be {k} labels.")
+    if not ((law >= 0).all() and (np.abs(law.sum((-2, -1)) - 1) <= SUM_TOLERANCE).all()):
+        raise ValueError("joint should be probabilities that sum to 1 over both experts' labels.")
+    # What cannot be said may have an estimate of zero, which `violates` refuses: judge another.
+    c, d = np.indices((k, k))
+    c = np.where(law > 0, c, p.argmax(axis=-1)[..., None, None])
+    d = np.where(law > 0, d, q.argmax(axis=-1)[..., None, None])
+    alarm = violates(p[..., None, None, :], c, q[..., None, None, :], d)
+    return np.asarray(np.minimum((law * alarm).sum(axis=(-2, -1)), 1))
+
+
+def by_meetings(
+    rng: np.random.Generator,
+    errors: Sequence[float] = (0, 0.03, 0.1, 0.3, 1),
+    meetings: Sequence[int] = (1, 3, 10, 30, 100, 300, 1000),
+    *,
+    n_pairs: int = 100,
+    n_classes: int = 3,
+    spread: float = 1.5,
+    leaning: float = 0.5,
+) -> pd.DataFrame:
+    r"""How likely two experts are to violate at least once, by cases in common and by error.
+
+    Similar experts raise false alarms. The same pairs with noises of their own show how likely a
+    true violation is to be seen: that none was seen proves nothing either (Section 6's footnote).
+
+    Parameters
+    ----------
+    errors
+        :math:`\log\hat p` is :math:`\log p` plus ``error`` times standard normals, normalised;
+        drawn anew for every case and expert, the same draws for every error. 0 is the truth.
+    meetings
+        Numbers of cases seen by both; fewer are the first of more.
+    n_pairs, n_classes
+        How many random pairs, and how many labels.
+    spread, leaning
+        Habits: standard deviations, in log-odds, of what both experts have in common (drawn anew
+        for every case) and of what each leans to on every case. At a leaning of 0 they are equal.
+
+    Returns
+    -------
+    DataFrame
+        A row for each of ``experts`` (:data:`SIMILAR`, :data:`NOT_SIMILAR`), ``error`` and
+        ``meetings``: ``chance``, the mean over pairs of the probability of at least one violation,
+        and ``low`` and ``high``, its quantiles 0.1 and 0.9.
+    """
+    if min(errors) < 0 or min(meetings) < 1:
+        raise ValueError(f"of errors {errors}, none may be below 0; of meetings {meetings}, 1.")
+    chances = np.empty((n_pairs, 2, len(errors), len(meetings)))
+    for chance in chances:
+        common = spread * rng.standard_normal((max(meetings), n_classes))
+        true = log_softmax(common + leaning * rng.standard_normal((2, 1, n_classes)), axis=-1)
+        off = np.multiply.outer(errors, rng.standard_normal(true.shape)).swapaxes(0, 1)
+        known = log_softmax(true[:, None] + off, axis=-1)
+        own = np.exp(true[0][:, :, None] + true[1][:, None, :])
+        for i, joint in enumerate((joint_probabilities(*true), own)):
+            chance[i] = _at_least_one(violation_rate(joint, *known), meetings)
+    keys = {"experts": (SIMILAR, NOT_SIMILAR), "error": errors, "meetings": meetings}
+    return _tidy(chances, keys)
+
+
+def by_training_size(
+    rng: np.random.Generator,
+    sizes: Sequence[int] = (20, 50, 100, 200, 500, 1000, 3000),
+    meetings: Sequence[int] = (10, 50, 200),
+    *,
+    n_pairs: int = 30,
+    n_classes: int = 3,
+    n_features: int = 5,
+    spread: float = 1.5,
+    leaning: float = 0.5,
+) -> pd.DataFrame:
+    """How likely a false alarm is between similar experts whose marginals were learned.
+
+    An error honestly made: habits are multinomial logit in standard normal features, so
+    scikit-learn's LogisticRegression (default penalty) is of the right form; it learns each
+    expert's from cases and opinions of her own. Errors on different cases go together. Cases that
+    both see (Section 6's footnote) are fresh: nobody was learned from them.
+
+    Parameters
+    ----------
+    sizes
+        Numbers of training opinions an expert; fewer are the first of more.
+    meetings, n_pairs, n_classes, spread, leaning
+        As in :func:`by_meetings`, but what an expert leans to depends on the case.
+
+    Returns
+    -------
+    DataFrame
+        A row for each of ``opinions`` and ``meetings``: ``chance``, ``low`` and ``high`` as in
+        :func:`by_meetings`, and ``error``, the estimates' root mean square one on the scale of the
+        errors there (median over pairs).
+    """
+    if min(sizes) < 1 or min(meetings) < 1:
+        raise ValueError(f"none of sizes {sizes} and of meetings {meetings} may be below 1.")
+    chances, error = np.empty((n_pairs, len(sizes), len(meetings))), np.empty((n_pairs, len(sizes)))
+    for pair in range(n_pairs):
+        own, common = (rng.standard_normal((n, n_features + 1, n_classes)) for n in (2, 1))
+        slopes = (spread * common + leaning * own) / np.sqrt(n_features + 1)
+        X = rng.standard_normal((2, max(sizes), n_features))
+        said = (_log_marginals(X, slopes) + sample_noise(n_classes, X.shape[:2], rng)).argmax(-1)
+        fresh = rng.standard_normal((max(meetings), n_features))
+        true = _log_marginals(fresh, slopes)
+        for i, n in enumerate(sizes):
+            learned = _learn(X[:, :n], said[:, :n], fresh, n_classes, rng)
+            rates = violation_rate(joint_probabilities(*true), *learned)
+            chances[pair, i] = _at_least_one(rates, meetings)
+            # Normalising shifts the labels of a case alike, which the variance does not see.
+            error[pair, i] = np.sqrt((learned - true).var(axis=-1, ddof=1).mean())
+    table = _tidy(chances, {"opinions": sizes, "meetings": meetings})
+    return table.assign(error=np.repeat(np.median(error, axis=0), len(meetings)))
+
+
+def _log_marginals(X: FloatArray, slopes: FloatArray) -> FloatArray:
+    return np.asarray(log_softmax(slopes[:, :1] + X @ slopes[:, 1:], axis=-1))
+
+
+def _learn(
+    X: FloatArray, said: IntArray, fresh: FloatArray, n_classes: int, rng: np.random.Generator
+) -> FloatArray:
+    """Log-marginals (2, m, k) on fresh cases, learned from two experts' cases and opinions."""
+    n = said.shape[1]
+    labels = np.full((2 * n, 2), NOT_ASKED)
+    labels[:n, 0], labels[n:, 1] = said
+    opinions = Opinions.from_codes(labels, classes=range(n_classes))
+    logit = LogisticRegression(solver="newton-cholesky")  # fast where features are few
+    models = fit_marginals(logit, X.reshape(2 * n, -1), opinions, rng)
+    return all_log_marginals(models, fresh, opinions.experts, n_classes, 1e-8).swapaxes(0, 1)
+
+
+def _at_least_one(rates: FloatArray, meetings: Sequence[int]) -> FloatArray:
+    """Chance of a violation among the first so many cases, whose noises are independent."""
+    return np.asarray(1 - np.cumprod(1 - rates, axis=-1)[..., np.asarray(meetings) - 1])
+
+
+def _tidy(chances: FloatArray, keys: Mapping[str, Sequence[Hashable]]) -> pd.DataFrame:
+    """A row a cell of ``chances`` (pairs, one axis a key): mean and quantiles over pairs."""
+    index = pd.MultiIndex.from_product(list(keys.values()), names=list(keys))
+    flat = chances.reshape(len(chances), -1)
+    found = np.vstack([flat.mean(axis=0), np.quantile(flat, [0.1, 0.9], axis=0)])
+    return pd.DataFrame(found.T, index, ["chance", "low", "high"]).reset_index()

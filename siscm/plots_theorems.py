@@ -1,0 +1,128 @@
+"""Figures of the theorems' pages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.ticker import FixedLocator, NullLocator, PercentFormatter, StrMethodFormatter
+
+from siscm.checks import FloatArray, IntArray
+from siscm.false_alarms import NOT_SIMILAR, SIMILAR
+from siscm.plots import BLUE, GREY, GROUP_COLOURS, ORANGE
+
+_COLOURS, _MARKERS = (GREY, *GROUP_COLOURS), "osD^vPX"
+
+
+def draw_false_alarms(
+    left: Axes, right: Axes, by_meetings: pd.DataFrame, by_training: pd.DataFrame
+) -> None:
+    """How likely one violation or more is: by cases in common, and by training opinions.
+
+    Parameters
+    ----------
+    left
+        Similar experts, a line an error of their marginals; and, dashed, experts who are not
+        similar, judged by the truth. By cases that both judge.
+    right
+        Similar experts with learned marginals, a line a number of such cases. By opinions that
+        each was learned from.
+    by_meetings
+        As from :func:`siscm.false_alarms.by_meetings`.
+    by_training
+        As from :func:`siscm.false_alarms.by_training_size`.
+    """
+    alike = by_meetings[by_meetings["experts"] == SIMILAR]
+    others = by_meetings[(by_meetings["experts"] == NOT_SIMILAR) & (by_meetings["error"] == 0)]
+    left.plot(others["meetings"], others["chance"], "k--x", label="not similar, truth")
+    for i, error in enumerate(sorted(set(alike["error"]))):
+        label = f"similar, error {error:g}" if error else "similar, truth"
+        _draw_chances(left, alike[alike["error"] == error], "meetings", i, label)
+    for i, meetings in enumerate(sorted(set(by_training["meetings"]))):
+        line = by_training[by_training["meetings"] == meetings]
+        _draw_chances(right, line, "opinions", i + 1, f"both judge {meetings}")
+    left.set_ylabel("chance of a violation", fontsize=10)
+    for axes, values, words in (
+        (left, alike["meetings"], "cases that both judge"),
+        (right, by_training["opinions"], "training opinions of each"),
+    ):
+        axes.set(xscale="log", ylim=(-0.03, 1.03), yticks=[0, 0.25, 0.5, 0.75, 1])
+        axes.set_xlabel(words, fontsize=10)
+        axes.xaxis.set_major_locator(FixedLocator(sorted(set(values))))
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axes.yaxis.set_major_formatter(PercentFormatter(1))
+        axes.tick_params(labelsize=9)
+        axes.grid(axis="y", color="#e5e5e5")
+        axes.grid(axis="x", visible=False)
+        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2, frameon=False, fontsize=9)
+
+
+def _draw_chances(axes: Axes, line: pd.DataFrame, x: str, i: int, label: str) -> None:
+    """One line, in the i-th colour and with the i-th marker."""
+    colour, marker = _COLOURS[i % len(_COLOURS)], _MARKERS[i % len(_MARKERS)]
+    axes.plot(line[x], line["chance"], color=colour, marker=marker, markersize=6, label=label)
+
+
+def draw_second_opinions(
+    all_axes: Sequence[Axes], similar: FloatArray, stranger: FloatArray, names: Sequence[str]
+) -> None:
+    """What another expert would have said, a panel for each label that the first one said.
+
+    Parameters
+    ----------
+    all_axes
+        One for each label, with a common vertical axis.
+    similar, stranger
+        Counterfactual distributions (k, k) of an expert who is similar to the first and of one
+        who is not: a row for each label that the first said.
+    names
+        Of the labels.
+    """
+    places = np.arange(len(names))
+    looks = (
+        (similar, -0.2, BLUE, "", "similar"),
+        (stranger, 0.2, "white", "//", "stranger"),
+    )
+    for c, axes in enumerate(all_axes):
+        for law, shift, colour, hatch, label in looks:
+            bars = axes.barh(places + shift, law[c], height=0.38, color=colour, label=label)
+            for bar in bars:
+                bar.set(edgecolor="black", hatch=hatch)
+            for place, chance in zip(places + shift, law[c], strict=True):
+                words = f"{chance:.0%}" if chance > 0 else "never"
+                axes.annotate(
+                    words, (chance, place), (3, 0), textcoords="offset points", va="center"
+                )
+        axes.set_title(f"h said {names[c]}", fontsize=10)
+        axes.set(xlim=(0, 1.2), xticks=[0, 0.5, 1])
+        axes.xaxis.set_major_formatter(PercentFormatter(1))
+        axes.grid(axis="y", visible=False)
+    all_axes[0].set_yticks(places, names)
+    all_axes[0].set_ylim(len(names) - 0.5, -0.5)  # the first label at the top
+    all_axes[0].legend(loc="lower center", bbox_to_anchor=(0.5, 1.1), ncols=2, frameon=False)
+
+
+def draw_said(axes: Axes, said: IntArray, experts: Sequence[str]) -> None:
+    """Who says what under which noise, as a grid; what is not label 0 stands out.
+
+    Parameters
+    ----------
+    said
+        Labels, (n_experts, n_noise).
+    experts
+        Their names.
+    """
+    n_experts, n_noise = said.shape
+    for (expert, noise), label in np.ndenumerate(said):
+        colour = "white" if label == 0 else ORANGE
+        axes.bar(noise, 1, 1, expert - 0.5, color=colour, edgecolor=GREY)
+        weight = "normal" if label == 0 else "bold"
+        axes.text(noise, expert, str(label), ha="center", va="center", weight=weight)
+    axes.set_yticks(range(n_experts), experts)
+    axes.set_xticks(range(n_noise), [f"noise {u + 1}" for u in range(n_noise)])
+    axes.set(xlim=(-0.5, n_noise - 0.5), ylim=(n_experts - 0.5, -0.5))
+    axes.tick_params(length=0)
+    axes.grid(visible=False)
