@@ -17,16 +17,16 @@ _COLOURS, _MARKERS = (GREY, *GROUP_COLOURS), "osD^vPX"
 
 
 def draw_false_alarms(
-    left: Axes, right: Axes, by_meetings: pd.DataFrame, by_training: pd.DataFrame
+    upper: Axes, lower: Axes, by_meetings: pd.DataFrame, by_training: pd.DataFrame
 ) -> None:
     """How likely one violation or more is: by cases in common, and by training opinions.
 
     Parameters
     ----------
-    left
+    upper
         Similar experts, a line an error of their marginals; and, dashed, experts who are not
         similar, judged by the truth. By cases that both judge.
-    right
+    lower
         Similar experts with learned marginals, a line a number of such cases. By opinions that
         each was learned from.
     by_meetings
@@ -36,20 +36,20 @@ def draw_false_alarms(
     """
     alike = by_meetings[by_meetings["experts"] == SIMILAR]
     others = by_meetings[(by_meetings["experts"] == NOT_SIMILAR) & (by_meetings["error"] == 0)]
-    left.plot(others["meetings"], others["chance"], "k--x", label="not similar, truth")
+    upper.plot(others["meetings"], others["chance"], "k--x", label="not similar, truth")
     for i, error in enumerate(sorted(set(alike["error"]))):
         label = f"similar, error {error:g}" if error else "similar, truth"
-        _draw_chances(left, alike[alike["error"] == error], "meetings", i, label)
+        _draw_chances(upper, alike[alike["error"] == error], "meetings", i, label)
     for i, meetings in enumerate(sorted(set(by_training["meetings"]))):
         line = by_training[by_training["meetings"] == meetings]
-        _draw_chances(right, line, "opinions", i + 1, f"both judge {meetings}")
-    left.set_ylabel("chance of a violation", fontsize=10)
+        _draw_chances(lower, line, "opinions", i + 1, f"both judge {meetings}")
     for axes, values, words in (
-        (left, alike["meetings"], "cases that both judge"),
-        (right, by_training["opinions"], "training opinions of each"),
+        (upper, alike["meetings"], "cases that both judge"),
+        (lower, by_training["opinions"], "training opinions of each"),
     ):
         axes.set(xscale="log", ylim=(-0.03, 1.03), yticks=[0, 0.25, 0.5, 0.75, 1])
         axes.set_xlabel(words, fontsize=10)
+        axes.set_ylabel("chance of a violation", fontsize=10)
         axes.xaxis.set_major_locator(FixedLocator(sorted(set(values))))
         axes.xaxis.set_minor_locator(NullLocator())
         axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
@@ -57,7 +57,7 @@ def draw_false_alarms(
         axes.tick_params(labelsize=9)
         axes.grid(axis="y", color="#e5e5e5")
         axes.grid(axis="x", visible=False)
-        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2, frameon=False, fontsize=9)
+        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, frameon=False, fontsize=9)
 
 
 def _draw_chances(axes: Axes, line: pd.DataFrame, x: str, i: int, label: str) -> None:

@@ -136,8 +136,15 @@ def statements_page() -> str:
     rows = "\n".join(
         f"| {{prf:ref}}`{s.label}` | {s.name} | {SECTIONS[s.chapter]} | "
         f"[{s.chapter[:2]}](../notebooks/{s.chapter}.ipynb) | `{s.check.__name__}` | "
-        f"`{s.models.__name__}` | {BROKEN[s.models]} |"
+        f"{BROKEN[s.models]} |"
         for s in STATEMENTS
+    )
+    drawn = "\n".join(
+        f"`{models.__name__}`, for {', '.join(f'{{prf:ref}}`{label}`' for label in labels)}\n"
+        f": {(models.__doc__ or '').splitlines()[0]}\n"
+        for models, labels in (
+            (models, [s.label for s in STATEMENTS if s.models is models]) for models in BROKEN
+        )
     )
     return f"""# All statements and their checks
 
@@ -146,12 +153,19 @@ and three corollaries of the paper's Sections 4 to 6, in its order. The numbers 
 count each kind by itself.
 
 Each check is a function of `siscm/theorems.py` that takes one model. Its chapter runs it on at
-least a thousand random ones, drawn by a function of `siscm/populations.py`: some with the premise,
-some without, at least a quarter each. The chapter stops if a single one refutes the statement.
-`tests/test_theorems.py` runs it again, on others; `test_confirmed` names it. Then
-`test_refuted_when_broken` lets the premise fail, as the last column says, and sees the check fail.
+least a thousand random ones and stops if a single one refutes the statement, or if fewer than a
+quarter of them lie on either side of its premise. In `tests/test_theorems.py`, `test_confirmed`
+runs it again on other models, and `test_refuted_when_broken` lets in models without the premise,
+as the last column says, and sees the check fail. To run both for one statement:
+`pytest tests/test_theorems.py -k definition_1`.
 
-| statement | what it says | paper's section | chapter | check | checked on | broken by |
-|---|---|---|---|---|---|---|
+:::{{container}} siscm-statements
+| statement | what it says | paper's section | chapter | check and tests | broken when |
+|---|---|---|---|---|---|
 {rows}
-"""
+:::
+
+The random models, two to four experts and labels and up to 64 noises each, are drawn by functions
+of `siscm/populations.py`:
+
+{drawn}"""
