@@ -8,22 +8,19 @@ from siscm.checks import FloatArray, IntArray
 from siscm.scm import FiniteSCM
 
 ANN, BOB = 0, 1
-
-PRIOR = np.array([0.4, 0.2, 0.1, 0.3])
-"""Of the four noises that Ann and Bob share."""
-
-SAYS = np.array([[[0, 0], [0, 1], [1, 0], [1, 1]]])
-"""What Ann and Bob say under each, 0 for wait and 1 for operate: (one feature, noise, expert)."""
+ONLY_ANN, ONLY_BOB, BOTH = frozenset({ANN}), frozenset({BOB}), frozenset({ANN, BOB})
 
 
 def ann_and_bob() -> FiniteSCM:
-    """Two doctors who do not talk."""
-    return FiniteSCM.from_submechanisms(SAYS, PRIOR, n_classes=2)
+    """Two doctors who do not talk; under one of four noises each says 0, wait, or 1, operate."""
+    says = np.array([[[0, 0], [0, 1], [1, 0], [1, 1]]])
+    return FiniteSCM.from_submechanisms(says, np.array([0.4, 0.2, 0.1, 0.3]), n_classes=2)
 
 
 def bob_repeats_ann() -> FiniteSCM:
     """The same two, only that Bob says what Ann says when both are asked."""
-    return _alone_and_together(SAYS, SAYS[..., [ANN, ANN]], PRIOR)
+    silent = ann_and_bob()
+    return _alone_and_together(silent.alone, silent.alone[..., [ANN, ANN]], silent.prior)
 
 
 def contrary() -> FiniteSCM:
@@ -37,7 +34,7 @@ def contrary() -> FiniteSCM:
 
 def _alone_and_together(alone: IntArray, together: IntArray, prior: FloatArray) -> FiniteSCM:
     return FiniteSCM.from_mechanism(
-        lambda asked: together if len(asked) == 2 else alone[..., sorted(asked)],
+        lambda asked: together if asked == BOTH else alone[..., sorted(asked)],
         prior,
         n_experts=2,
         n_classes=2,

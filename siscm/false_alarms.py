@@ -99,8 +99,7 @@ def by_meetings(
     -------
     DataFrame
         A row for each of ``experts`` (:data:`SIMILAR`, :data:`NOT_SIMILAR`), ``error`` and
-        ``meetings``: ``chance``, the mean over pairs of the probability of at least one violation,
-        and ``low`` and ``high``, its quantiles 0.1 and 0.9.
+        ``meetings``: ``chance``, the mean over pairs of the probability of at least one violation.
     """
     if min(errors) < 0 or min(meetings) < 1:
         raise ValueError(f"of errors {errors}, none may be below 0; of meetings {meetings}, 1.")
@@ -145,9 +144,9 @@ def by_training_size(
     Returns
     -------
     DataFrame
-        A row for each of ``opinions`` and ``meetings``: ``chance``, ``low`` and ``high`` as in
-        :func:`by_meetings`, and ``error``, the estimates' root mean square one on the scale of the
-        errors there (median over pairs).
+        A row for each of ``opinions`` and ``meetings``: ``chance`` as in :func:`by_meetings`, and
+        ``error``, the estimates' root mean square one on the scale of the errors there (median
+        over pairs).
     """
     if min(sizes) < 1 or min(meetings) < 1:
         raise ValueError(f"none of sizes {sizes} and of meetings {meetings} may be below 1.")
@@ -192,8 +191,6 @@ def _at_least_one(rates: FloatArray, meetings: Sequence[int]) -> FloatArray:
 
 
 def _tidy(chances: FloatArray, keys: Mapping[str, Sequence[Hashable]]) -> pd.DataFrame:
-    """A row a cell of ``chances`` (pairs, one axis a key): mean and quantiles over pairs."""
+    """A row a cell of ``chances`` (pairs, one axis a key): the mean over pairs."""
     index = pd.MultiIndex.from_product(list(keys.values()), names=list(keys))
-    flat = chances.reshape(len(chances), -1)
-    found = np.vstack([flat.mean(axis=0), np.quantile(flat, [0.1, 0.9], axis=0)])
-    return pd.DataFrame(found.T, index, ["chance", "low", "high"]).reset_index()
+    return pd.DataFrame({"chance": chances.mean(axis=0).ravel()}, index).reset_index()

@@ -8,8 +8,7 @@ from itertools import combinations, permutations, product
 import numpy as np
 import pandas as pd
 
-from siscm.populations import TALK
-from siscm.random_scms import set_invariant
+from siscm.random_scms import TALK, set_invariant
 from siscm.scm import Experts, FiniteSCM, conditional, counterfactual, marginal
 
 

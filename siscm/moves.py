@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 
 from siscm.checks import FloatArray
-from siscm.gumbel import joint_probabilities, sample_noise
+from siscm.gumbel import joint_probabilities
 from siscm.inference import counterfactual_proba
 from siscm.opinions import NOT_ASKED
 from siscm.partition import group_of
+from siscm.simulate import simulate_opinions
 from siscm.violations import violates
 
 
@@ -66,8 +67,8 @@ def simulated_pairs(
     """
     n_experts, k = log_p.shape
     group = group_of(groups, range(n_experts))
-    noise = sample_noise(k, (n, len(groups)), rng)
-    said = np.stack([(log_p[h] + noise[:, group[h]]).argmax(axis=1) for h in range(n_experts)])
+    asked = np.ones((n, n_experts), dtype=bool)
+    said = simulate_opinions(np.broadcast_to(log_p, (n, n_experts, k)), groups, asked, rng).T
     rows = []
     for h, other in permutations(range(n_experts), 2):
         observed = np.full((k, n_experts), NOT_ASKED)  # in the c-th row she said c

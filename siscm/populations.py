@@ -10,22 +10,18 @@ import numpy as np
 
 from siscm.checks import FloatArray
 from siscm.random_scms import (
-    anchoring,
+    TALK,
     contradicted,
-    gumbel_pair,
-    herding,
+    different_groups,
     monotone,
-    senior,
+    same_group,
     set_invariant,
-    shared_pushes,
+    shared_noise,
     stable,
-    strangers,
 )
 from siscm.scm import FiniteSCM
 
 Maker = Callable[[np.random.Generator], FiniteSCM]
-
-TALK = (herding, senior, anchoring)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +35,8 @@ class Drawn:
     family
         How it was made, in words.
     holds
-        Whether it was made to have the property in question.
+        Whether it is of the kind that its function names first: silent, alike, with Gumbel noise,
+        or of the same group.
     marginals
         What experts tend to say, (n_experts, k), where they were made from that.
     """
@@ -76,12 +73,12 @@ def gumbel_or_other_noise(rng: np.random.Generator, n: int = 1000) -> Iterator[D
     """Two experts under one Gumbel noise, n times; and n / 2 times under an additive other one."""
     for _ in range(n):
         p, q = marginals = _marginals(rng, 2)
-        yield Drawn(gumbel_pair(p, q), "Gumbel noise", True, marginals)
+        yield Drawn(same_group(p, q), "Gumbel noise", True, marginals)
     for i in range(n // 2):
         marginals = _marginals(rng, 2)
         size = (64, marginals.shape[1])
         draw, family = ((rng.normal, "64 normal"), (rng.gumbel, "64 Gumbel"))[i % 2]
-        scm = shared_pushes(marginals, draw(size=size))
+        scm = shared_noise(marginals, draw(size=size))
         yield Drawn(scm, f"{family} values, equally likely", False, marginals)
 
 
@@ -92,9 +89,9 @@ def pairs_of_gumbel_max_si_scms(rng: np.random.Generator, n: int = 1000) -> Iter
         for pair in combinations(range(4), 2):
             p, q = both = marginals[list(pair)]
             if group[pair[0]] == group[pair[1]]:
-                yield Drawn(gumbel_pair(p, q), "same group", True, both)
+                yield Drawn(same_group(p, q), "same group", True, both)
             else:
-                yield Drawn(strangers(p, q), "different groups", False, both)
+                yield Drawn(different_groups(p, q), "different groups", False, both)
 
 
 def _silent(rng: np.random.Generator) -> FiniteSCM:

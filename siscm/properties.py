@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import combinations
 
 import numpy as np
 
 from siscm.checks import BoolArray, FloatArray
-from siscm.scm import Experts, FiniteSCM, all_sets, interventional
-
-_TOLERANCE = 1e-12
-"""Of probabilities that are sums: two within it are equal, one below it is zero."""
+from siscm.opinions import NOT_ASKED
+from siscm.scm import EXACT, Experts, FiniteSCM, interventional
 
 
 @dataclass(frozen=True)
@@ -46,18 +44,17 @@ def set_invariance(scm: FiniteSCM) -> Counterexample | None:
     For all :math:`\zeta \subseteq \zeta'`, features and noises,
     :math:`f(x, \zeta, u) = (f(x, \zeta', u))_\zeta`.
     """
-    sets = all_sets(scm.n_experts)
+    sets = scm.answers
     for few, many in ((few, many) for few in sets for many in sets if few < many):
-        differ = scm.answers[few] != scm.answers[many]
-        differ[..., [expert for expert in range(scm.n_experts) if expert not in few]] = False
+        before, after = scm.answers[few], scm.answers[many]
+        differ = (before != NOT_ASKED) & (before != after)
         if differ.any():
             x, u, expert = (int(i) for i in np.argwhere(differ)[0])
-            alone, among = (scm.answers[asked][x, u, expert] for asked in (few, many))
             return Counterexample(
                 x,
                 (expert,),
-                f"x = {x}, noise {u}: expert {expert} says {alone} when {sorted(few)} are asked, "
-                f"and {among} when {sorted(many)} are.",
+                f"x = {x}, noise {u}: expert {expert} says {before[x, u, expert]} when "
+                f"{sorted(few)} are asked, and {after[x, u, expert]} when {sorted(many)} are.",
             )
     return None
 
@@ -72,7 +69,7 @@ def equivalence(one: FiniteSCM, other: FiniteSCM) -> Counterexample | None:
     """
     if not np.array_equal(one.prior, other.prior):
         raise ValueError("the models must have the same noise distribution to be compared.")
-    for asked in all_sets(one.n_experts):
+    for asked in one.answers:
         differ = (one.answers[asked] != other.answers[asked]) & (one.prior > 0)[:, None]
         if differ.any():
             x, u, expert = (int(i) for i in np.argwhere(differ)[0])
@@ -88,12 +85,11 @@ def equivalence(one: FiniteSCM, other: FiniteSCM) -> Counterexample | None:
 
 def decoupled(scm: FiniteSCM) -> FiniteSCM:
     """The construction of Theorem 2 (Section 4): each expert answers as if she alone were asked."""
-    alone = [scm.answers[frozenset({h})][..., h] for h in range(scm.n_experts)]
-    return FiniteSCM.from_submechanisms(np.stack(alone, axis=-1), scm.prior, scm.n_classes)
+    return FiniteSCM.from_submechanisms(scm.alone, scm.prior, scm.n_classes)
 
 
-def own_mechanisms(scm: FiniteSCM) -> Counterexample | None:
-    """Whether each expert has a mechanism of her own, of features and noise (Theorem 1's form).
+def submechanisms(scm: FiniteSCM) -> Counterexample | None:
+    """Whether each expert has a sub-mechanism, of features and noise only (Theorem 1's form).
 
     She has if, for given features and noise, she says one and the same in every set.
     """
@@ -121,7 +117,7 @@ def counterfactual_stability(scm: FiniteSCM, h: int, other: int) -> Counterexamp
         p, q = scm.prior @ said, scm.prior @ would
         # P(h says c if zeta is asked, h' says c' if zeta' is), under one and the same noise.
         both = np.einsum("auc,bud->abcd", said * scm.prior[:, None], would, optimize=True)
-        broken = _forbidden(p[:, None], q[None, :]) & (both > _TOLERANCE)
+        broken = _forbidden(p[:, None], q[None, :]) & (both > EXACT)
         if broken.any():
             a, b, c, d = (int(i) for i in np.argwhere(broken)[0])
             chance = both[a, b, c, d] / p[a, c]
@@ -139,7 +135,7 @@ def conditional_stability(scm: FiniteSCM, h: int, other: int) -> Counterexample 
         for x in range(scm.n_features):
             both = _two_of(interventional(scm, x, asked), asked, h, other)
             p, q = both.sum(axis=1), both.sum(axis=0)
-            broken = _forbidden(p, q) & (both > _TOLERANCE)
+            broken = _forbidden(p, q) & (both > EXACT)
             if broken.any():
                 c, d = (int(i) for i in np.argwhere(broken)[0])
                 return _instability(x, h, other, (c, d), both[c, d] / p[c], asked, asked)
@@ -150,13 +146,14 @@ def pairwise_counterfactual_stability(
     scm: FiniteSCM, group: Collection[int]
 ) -> Counterexample | None:
     """Counterfactual stability for every two experts of a group (definition in Section 5)."""
-    found = (counterfactual_stability(scm, h, other) for h, other in permutations(group, 2))
+    # The products and the joint law read the same from either side: each pair once.
+    found = (counterfactual_stability(scm, h, other) for h, other in combinations(group, 2))
     return next((example for example in found if example is not None), None)
 
 
 def pairwise_conditional_stability(scm: FiniteSCM, group: Collection[int]) -> Counterexample | None:
     """Conditional stability for every two experts of a group (Section 5)."""
-    found = (conditional_stability(scm, h, other) for h, other in permutations(group, 2))
+    found = (conditional_stability(scm, h, other) for h, other in combinations(group, 2))
     return next((example for example in found if example is not None), None)
 
 
@@ -171,9 +168,9 @@ def _forbidden(p: FloatArray, q: FloatArray) -> BoolArray:
 
     Compared as products, so that a label impossible for one of the two needs no division.
     """
-    raised = q[..., :, None] * p[..., None, :] >= q[..., None, :] * p[..., :, None] - _TOLERANCE
+    raised = q[..., :, None] * p[..., None, :] >= q[..., None, :] * p[..., :, None] - EXACT
     same = np.eye(p.shape[-1], dtype=bool)
-    return np.asarray(raised & ~same & (p[..., :, None] > _TOLERANCE))
+    return np.asarray(raised & ~same)
 
 
 def _two_of(joint: FloatArray, asked: Experts, h: int, other: int) -> FloatArray:

@@ -10,11 +10,8 @@ from siscm.checks import FloatArray, IntArray
 from siscm.gumbel import joint_probabilities
 from siscm.scm import Experts, FiniteSCM, marginal
 
-MARGIN = 1e-3
+_MARGIN = 1e-3
 """Odds that differ by less, as products, are too close to be told apart for certain."""
-
-Influence = Callable[[IntArray, list[int]], IntArray]
-"""From what experts would say on their own (..., how many), and who they are, to what they say."""
 
 
 def set_invariant(
@@ -97,19 +94,17 @@ def contradicted(base: FiniteSCM, h: int, other: int) -> FiniteSCM | None:
     )
     margin = q[:, :, None] * p[:, None, :] - q[:, None, :] * p[:, :, None]
     x, c, d = (int(i) for i in np.unravel_index(margin.argmax(), margin.shape))
-    if margin[x, c, d] < MARGIN:
+    if margin[x, c, d] < _MARGIN:
         return None
     rare = margin[x, c, d] / 8
-    answers = np.stack(
-        [base.answers[frozenset({e})][..., e] for e in range(base.n_experts)], axis=-1
-    )
-    answers = np.concatenate([answers, answers[:, :1]], axis=1)
+    alone = base.alone
+    answers = np.concatenate([alone, alone[:, :1]], axis=1)
     answers[x, -1, [h, other]] = c, d
     prior = np.append((1 - rare) * base.prior, rare)
     return FiniteSCM.from_submechanisms(answers, prior, base.n_classes)
 
 
-def gumbel_pair(p: FloatArray, q: FloatArray) -> FiniteSCM:
+def same_group(p: FloatArray, q: FloatArray) -> FiniteSCM:
     """Two experts of one group of the Gumbel-Max SI-SCM, made finite without loss.
 
     For one case, what matters of the Gumbel noise is which two labels it makes them say; the
@@ -123,8 +118,8 @@ def gumbel_pair(p: FloatArray, q: FloatArray) -> FiniteSCM:
     return _from_joint(joint_probabilities(np.log(p), np.log(q)))
 
 
-def strangers(p: FloatArray, q: FloatArray) -> FiniteSCM:
-    """Two experts of different groups, for one case: noises of their own, made finite alike."""
+def different_groups(p: FloatArray, q: FloatArray) -> FiniteSCM:
+    """Two experts of different groups, a noise each, made finite as by :func:`same_group`."""
     return _from_joint(np.outer(p, q))
 
 
@@ -133,31 +128,29 @@ def _from_joint(joint: FloatArray) -> FiniteSCM:
     return FiniteSCM.from_submechanisms(answers, joint.ravel() / joint.sum(), len(joint))
 
 
-def shared_pushes(marginals: FloatArray, pushes: FloatArray) -> FiniteSCM:
-    r"""Experts who share additive noise as in the Gumbel-Max SI-SCM, only that it is not Gumbel.
+def shared_noise(marginals: FloatArray, noise: FloatArray) -> FiniteSCM:
+    """Experts who share additive noise as in the Gumbel-Max SI-SCM, only that it is not Gumbel.
 
     Parameters
     ----------
     marginals
         What they would tend to say under Gumbel noise, (n_experts, k).
-    pushes
-        The values that the noise takes, all equally likely, (n_noise, k).
+    noise
+        The values that it takes, all equally likely, (n_noise, k).
     """
-    answers = (np.log(marginals) + pushes[:, None]).argmax(axis=-1)[None]
-    prior = np.full(len(pushes), 1 / len(pushes))
+    answers = (np.log(marginals) + noise[:, None]).argmax(axis=-1)[None]
+    prior = np.full(len(noise), 1 / len(noise))
     return FiniteSCM.from_submechanisms(answers, prior, marginals.shape[1])
 
 
 def herding(base: FiniteSCM, strength: float) -> FiniteSCM:
     """Experts who repeat, with this probability, what the first of those asked says."""
-    return _influenced(base, strength, lambda own, members: own[..., :1] + 0 * own)
+    return _influenced(base, strength, lambda own, members: own[..., :1])
 
 
 def senior(base: FiniteSCM, strength: float) -> FiniteSCM:
     """Experts who, if expert 0 is asked too, say what she says, with this probability."""
-    return _influenced(
-        base, strength, lambda own, members: own[..., :1] + 0 * own if 0 in members else own
-    )
+    return _influenced(base, strength, lambda own, members: own[..., :1] if 0 in members else own)
 
 
 def anchoring(base: FiniteSCM, strength: float) -> FiniteSCM:
@@ -165,14 +158,23 @@ def anchoring(base: FiniteSCM, strength: float) -> FiniteSCM:
 
     def majority(own: IntArray, members: list[int]) -> IntArray:
         votes = (own[..., None] == np.arange(base.n_classes)).sum(axis=-2)
-        chosen: IntArray = votes.argmax(axis=-1)[..., None] + 0 * own
-        return chosen
+        return np.asarray(votes.argmax(axis=-1, keepdims=True))
 
     return _influenced(base, strength, majority)
 
 
-def _influenced(base: FiniteSCM, strength: float, influence: Influence) -> FiniteSCM:
-    """Experts who talk with a probability: each noise of the base, once in silence, once not."""
+TALK = (herding, senior, anchoring)
+"""The ways in which experts talk."""
+
+
+def _influenced(
+    base: FiniteSCM, strength: float, influence: Callable[[IntArray, list[int]], IntArray]
+) -> FiniteSCM:
+    """Experts who talk with a probability: each noise of the base, once in silence, once not.
+
+    ``influence`` turns what experts would say on their own (..., how many), and who they are, into
+    what they say: (..., how many), or (..., 1) if all say the same.
+    """
     if not 0 <= strength <= 1:
         raise ValueError(f"strength is {strength}; it is a probability.")
     prior: FloatArray = np.concatenate([(1 - strength) * base.prior, strength * base.prior])
@@ -180,6 +182,7 @@ def _influenced(base: FiniteSCM, strength: float, influence: Influence) -> Finit
     def mechanism(asked: Experts) -> IntArray:
         members = sorted(asked)
         own = base.answers[asked][..., members]
-        return np.concatenate([own, influence(own, members)], axis=1)
+        said = np.broadcast_to(influence(own, members), own.shape)
+        return np.concatenate([own, said], axis=1)
 
     return FiniteSCM.from_mechanism(mechanism, prior, base.n_experts, base.n_classes)

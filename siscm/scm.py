@@ -15,12 +15,13 @@ from itertools import combinations
 import numpy as np
 
 from siscm.checks import FloatArray, IntArray
+from siscm.opinions import NOT_ASKED
 
 Experts = frozenset[int]
 r"""Who is asked: a realisation :math:`\zeta` of :math:`Z`."""
 
-NOBODY = -1
-"""Stands for the answer of an expert who was not asked."""
+EXACT = 1e-12
+"""Two probabilities, which are sums, are equal within it; and one below it is zero."""
 
 
 def all_sets(n_experts: int) -> list[Experts]:
@@ -67,11 +68,11 @@ class FiniteSCM:
             )
         for asked, said in self.answers.items():
             member = np.isin(np.arange(shape[-1]), sorted(asked))
-            right = np.where(member, (said >= 0) & (said < self.n_classes), said == NOBODY)
+            right = np.where(member, (said >= 0) & (said < self.n_classes), said == NOT_ASKED)
             if said.shape != (shape[0], len(self.prior), shape[2]) or not right.all():
                 raise ValueError(
                     f"the answers of experts {sorted(asked)} must be labels from 0 to "
-                    f"{self.n_classes - 1} for them and {NOBODY} for all others, of shape "
+                    f"{self.n_classes - 1} for them and {NOT_ASKED} for all others, of shape "
                     f"(n_features, {len(self.prior)}, {shape[2]})."
                 )
 
@@ -84,6 +85,12 @@ class FiniteSCM:
     def n_features(self) -> int:
         """How many values the features can take."""
         return int(next(iter(self.answers.values())).shape[0])
+
+    @property
+    def alone(self) -> IntArray:
+        """What each expert says if she alone is asked, (n_features, n_noise, n_experts)."""
+        experts = range(self.n_experts)
+        return np.stack([self.answers[frozenset({h})][..., h] for h in experts], axis=-1)
 
     @classmethod
     def from_submechanisms(cls, answers: IntArray, prior: FloatArray, n_classes: int) -> FiniteSCM:
@@ -117,7 +124,7 @@ class FiniteSCM:
         answers = {}
         for asked in all_sets(n_experts):
             said = mechanism(asked)
-            answers[asked] = np.full((*said.shape[:-1], n_experts), NOBODY, dtype=np.int64)
+            answers[asked] = np.full((*said.shape[:-1], n_experts), NOT_ASKED, dtype=np.int64)
             answers[asked][..., sorted(asked)] = said
         return cls(prior, answers, n_classes)
 

@@ -19,10 +19,10 @@ from siscm.populations import (
 
 Models = Callable[[np.random.Generator, int], Iterator[Drawn]]
 
-TALK, WOULD = "02_experts_who_dont_talk", "03_would_have_said"
+SILENT, WOULD = "02_experts_who_dont_talk", "03_would_have_said"
 SIMILAR, GUMBEL = "04_similar_experts", "05_gumbel_max_si_scm"
 
-SECTIONS = {TALK: 4, WOULD: 4, SIMILAR: 5, GUMBEL: 6}
+SECTIONS = {SILENT: 4, WOULD: 4, SIMILAR: 5, GUMBEL: 6}
 """The paper's section that each chapter follows."""
 
 BROKEN: dict[Models, str] = {
@@ -62,13 +62,17 @@ class Statement:
 
 STATEMENTS = (
     Statement(
-        theorems.definition_1, "def-set-invariance", "Set invariance", TALK, silent_or_talking
+        theorems.definition_1, "def-set-invariance", "Set invariance", SILENT, silent_or_talking
     ),
     Statement(
-        theorems.theorem_1, "thm-own-mechanisms", "Own mechanisms suffice", TALK, silent_or_talking
+        theorems.theorem_1,
+        "thm-own-mechanisms",
+        "Mechanisms of their own suffice",
+        SILENT,
+        silent_or_talking,
     ),
     Statement(
-        theorems.theorem_2, "thm-decoupled", "Every SI-SCM decouples", TALK, silent_or_talking
+        theorems.theorem_2, "thm-decoupled", "Every SI-SCM decouples", SILENT, silent_or_talking
     ),
     Statement(
         theorems.theorem_3, "thm-more-experts", "More experts, same law", WOULD, silent_or_talking

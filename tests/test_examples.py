@@ -2,11 +2,18 @@
 
 import numpy as np
 
-from siscm.examples import ANN, BOB, ann_and_bob, bob_repeats_ann, contrary
+from siscm.examples import (
+    ANN,
+    BOB,
+    BOTH,
+    ONLY_ANN,
+    ONLY_BOB,
+    ann_and_bob,
+    bob_repeats_ann,
+    contrary,
+)
 from siscm.properties import set_invariance
 from siscm.scm import conditional, counterfactual, interventional
-
-ONLY_ANN, ONLY_BOB, BOTH = frozenset({ANN}), frozenset({BOB}), frozenset({ANN, BOB})
 
 
 def test_ann_and_bob_do_not_talk_and_answer_both_questions_alike():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from siscm.moves import moves, simulated_pairs
+from siscm.simulate import simulate_opinions
 
 
 def test_moves_of_two_labels_by_hand():
@@ -42,8 +43,10 @@ def test_a_simulation_agrees_inside_groups_and_across():
 
 def test_a_simulation_in_other_groups_than_the_law_is_noticed(monkeypatch):
     """By the law all three are one group; in truth the third feels pushes of her own."""
-    noise = np.random.default_rng(1).gumbel(size=(50_000, 2, 4))
-    monkeypatch.setattr("siscm.moves.sample_noise", lambda *_: noise)
-    monkeypatch.setattr("siscm.moves.group_of", lambda *_: np.array([0, 0, 1]))
+
+    def in_other_groups(log_p, groups, asked, rng):
+        return simulate_opinions(log_p, [[0, 1], [2]], asked, rng)
+
+    monkeypatch.setattr("siscm.moves.simulate_opinions", in_other_groups)
     found = simulated([[0, 1, 2]], n=50_000)
     assert (found["standard_errors"] > 50).sum() == 4

@@ -30,11 +30,6 @@ def test_sizes_are_what_the_pages_promise(models) -> None:
     assert experts == ({2} if found[0].marginals.size else {2, 3, 4})
 
 
-@pytest.mark.parametrize("models", MODELS, ids=lambda m: m.__name__)
-def test_a_quarter_or_more_are_made_so_and_a_quarter_or_more_are_not(models) -> None:
-    assert 0.25 <= np.mean([m.holds for m in drawn(models)]) <= 0.75
-
-
 def test_the_same_seed_draws_the_same_models() -> None:
     first, second = (drawn(populations.silent_or_talking, 5) for _ in range(2))
     for one, other in zip(first, second, strict=True):

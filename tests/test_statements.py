@@ -36,7 +36,9 @@ def test_each_stands_once_in_its_chapter_and_is_checked_there(statement) -> None
     kind = statement.check.__name__.split("_")[0]
     text = CHAPTERS[statement.chapter]
     environment = re.search(
-        rf":::\{{prf:{kind}\}} [^\n]+\n:label: {statement.label}\n(.*?):::", text, re.DOTALL
+        rf":::\{{prf:{kind}\}} {statement.name}\n:label: {statement.label}\n(.*?):::",
+        text,
+        re.DOTALL,
     )
     assert environment
     assert f"Section {SECTIONS[statement.chapter]} of the paper" in environment[1]
