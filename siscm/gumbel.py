@@ -216,8 +216,8 @@ def sample_posterior_noise(
 ) -> FloatArray:
     r"""Draw Gumbel noise given what the expert said: the posterior under the paper's Eq. 5.
 
-    With :math:`T \sim \mathrm{Exp}(1)`: :math:`E_c = p_c T`, and
-    :math:`E_j = p_j T + \mathrm{Exp}(1)` for every other label; then :math:`U = -\log E`. Exact;
+    With :math:`\tau \sim \mathrm{Exp}(1)`: :math:`E_c = p_c \tau`, and
+    :math:`E_j = p_j \tau + \mathrm{Exp}(1)` for every other label; then :math:`U = -\log E`. Exact;
     no truncated Gumbel is needed.
 
     Parameters

@@ -28,7 +28,7 @@ def moves(log_p: FloatArray, log_q: FloatArray) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row an ordered pair of labels: ``said``, ``other_says``, ``against_the_odds`` (whether
+        A row an ordered pair of labels: ``said``, ``other_says``, ``violates`` (whether
         stability forbids it), ``probability`` (of both together).
     """
     said, says = np.nonzero(~np.eye(len(log_p), dtype=bool))
@@ -36,7 +36,7 @@ def moves(log_p: FloatArray, log_q: FloatArray) -> pd.DataFrame:
         {
             "said": said,
             "other_says": says,
-            "against_the_odds": violates(log_p, said, log_q, says),
+            "violates": violates(log_p, said, log_q, says),
             "probability": joint_probabilities(log_p, log_q)[said, says],
         }
     )
@@ -59,7 +59,7 @@ def simulated_pairs(
     Returns
     -------
     DataFrame
-        A row an ordered pair: ``expert``, ``other``, ``same_group``; ``against_the_odds`` (number
+        A row an ordered pair: ``expert``, ``other``, ``same_group``; ``violations`` (number
         of cases whose opinions violate stability); ``standard_errors`` (the largest distance of a
         conditional frequency from :func:`siscm.inference.counterfactual_proba`, in standard
         errors, where the law is neither 0 nor 1); ``from_marginal`` (the largest distance of that
@@ -87,7 +87,7 @@ def simulated_pairs(
                 "expert": h,
                 "other": other,
                 "same_group": bool(group[h] == group[other]),
-                "against_the_odds": int(against.sum()),
+                "violations": int(against.sum()),
                 "standard_errors": float(apart.max(initial=0.0)),
                 "from_marginal": float(np.abs(law - np.exp(log_p[other])).max()),
             }

@@ -126,10 +126,10 @@ def counterfactual_stability(scm: FiniteSCM, h: int, other: int) -> Counterexamp
 
 
 def conditional_stability(scm: FiniteSCM, h: int, other: int) -> Counterexample | None:
-    r"""Conditional stability for two experts (definition in Section 5): the same, seen in data.
+    """Conditional stability for two experts (Section 5): the same, seen in data.
 
-    If the odds of c against :math:`c'` are at least as high for :math:`h'` as for h, then h' does
-    not say :math:`c'` where h says c; for all sets :math:`\zeta \ni h, h'`.
+    If the odds of c against c' are at least as high for h' as for h, then h' does
+    not say c' where h says c; for all sets that both are asked in.
     """
     for asked in (asked for asked in scm.answers if {h, other} <= asked):
         for x in range(scm.n_features):
@@ -138,7 +138,8 @@ def conditional_stability(scm: FiniteSCM, h: int, other: int) -> Counterexample 
             broken = _forbidden(p, q) & (both > EXACT)
             if broken.any():
                 c, d = (int(i) for i in np.argwhere(broken)[0])
-                return _instability(x, h, other, (c, d), both[c, d] / p[c], asked, asked)
+                chance = both[c, d] / p[c]
+                return _instability(x, h, other, (c, d), chance, asked, asked)
     return None
 
 

@@ -25,12 +25,20 @@ SIMILAR, GUMBEL = "04_similar_experts", "05_gumbel_max_si_scm"
 SECTIONS = {SILENT: 4, WOULD: 4, SIMILAR: 5, GUMBEL: 6}
 """The paper's section that each chapter follows."""
 
+TITLES = {
+    SILENT: "Experts who don't talk",
+    WOULD: 'When "would have said" is "says"',
+    SIMILAR: "Similar experts",
+    GUMBEL: "The Gumbel-Max SI-SCM",
+}
+"""What each chapter is called."""
+
 BROKEN: dict[Models, str] = {
     silent_or_talking: "experts talk",
     alike_or_not: "one rare noise contradicts",
     alike_or_not_or_talking: "experts talk",
     gumbel_or_other_noise: "the noise is not Gumbel",
-    pairs_of_gumbel_max_si_scms: "they are of different groups",
+    pairs_of_gumbel_max_si_scms: "the two are of different groups",
 }
 """Which models a test calls what they are not, to see the check fail."""
 
@@ -78,10 +86,18 @@ STATEMENTS = (
         theorems.theorem_3, "thm-more-experts", "More experts, same law", WOULD, silent_or_talking
     ),
     Statement(
-        theorems.corollary_1, "cor-one-expert", "One among any others", WOULD, silent_or_talking
+        theorems.corollary_1,
+        "cor-one-expert",
+        "One marginal for each expert",
+        WOULD,
+        silent_or_talking,
     ),
     Statement(
-        theorems.corollary_2, "cor-would-is-says", "Would have said", WOULD, silent_or_talking
+        theorems.corollary_2,
+        "cor-would-is-says",
+        '"Would have said" is "says"',
+        WOULD,
+        silent_or_talking,
     ),
     Statement(
         theorems.definition_2,
@@ -114,7 +130,7 @@ STATEMENTS = (
     Statement(
         theorems.corollary_3,
         "cor-pairwise-stability",
-        "So it does for groups",
+        "Similarity of groups shows in data",
         SIMILAR,
         alike_or_not_or_talking,
     ),
@@ -136,10 +152,10 @@ STATEMENTS = (
 
 
 def statements_page() -> str:
-    """A page of the book, as Markdown: a row a statement, with links to page, check and test."""
+    """A page of the book, as Markdown: a row a statement, with its page, check and tests."""
     rows = "\n".join(
         f"| {{prf:ref}}`{s.label}` | {s.name} | {SECTIONS[s.chapter]} | "
-        f"[{s.chapter[:2]}](../notebooks/{s.chapter}.ipynb) | `{s.check.__name__}` | "
+        f"[{TITLES[s.chapter]}](../notebooks/{s.chapter}.ipynb) | `{s.check.__name__}` | "
         f"{BROKEN[s.models]} |"
         for s in STATEMENTS
     )
@@ -170,6 +186,7 @@ as the last column says, and sees the check fail. To run both for one statement:
 :::
 
 The random models, two to four experts and labels and up to 64 noises each, are drawn by functions
-of `siscm/populations.py`:
+of `siscm/populations.py`. In the chapters n is 1,000, or 600 for the three definitions
+of stability:
 
 {drawn}"""

@@ -86,28 +86,29 @@ def theorem_1(drawn: Drawn) -> Case:
 
 
 def theorem_2(drawn: Drawn) -> Case:
-    """A set-invariant SCM is equivalent to the one in which all answer as if asked alone."""
-    return _implies(set_invariance(drawn.scm), equivalence(drawn.scm, decoupled(drawn.scm)))
+    """A set-invariant SCM is equivalent to that of all experts as if asked alone."""
+    scm = drawn.scm
+    return _implies(set_invariance(scm), equivalence(scm, decoupled(scm)))
 
 
 def theorem_3(drawn: Drawn) -> Case:
-    """Given set invariance, asking more experts leaves the law of the others' answers as it is."""
+    """Given set invariance, asking more experts leaves the others' law as it is."""
     scm, gaps = drawn.scm, [0.0]
     for x in range(scm.n_features):
         law = {asked: interventional(scm, x, asked) for asked in scm.answers}
-        for few, many in ((few, many) for few in law for many in law if few < many):
-            more = tuple(axis for axis, h in enumerate(sorted(many)) if h not in few)
-            gaps.append(np.abs(law[few] - law[many].sum(axis=more)).max())
+        for few, many in ((a, b) for a in law for b in law if a < b):
+            others = tuple(i for i, h in enumerate(sorted(many)) if h not in few)
+            gaps.append(np.abs(law[few] - law[many].sum(axis=others)).max())
     return _equal(set_invariance(scm), max(gaps))
 
 
 def corollary_1(drawn: Drawn) -> Case:
-    """Given set invariance, what one expert says has the same law however many are asked."""
+    """Given set invariance, one expert has one marginal, whoever else is asked."""
     scm, gaps = drawn.scm, [0.0]
     for x, asked in product(range(scm.n_features), scm.answers):
         for h in asked:
-            alone, among = marginal(scm, x, frozenset({h}), h), marginal(scm, x, asked, h)
-            gaps.append(np.abs(alone - among).max())
+            alone = marginal(scm, x, frozenset({h}), h)
+            gaps.append(np.abs(alone - marginal(scm, x, asked, h)).max())
     return _equal(set_invariance(scm), max(gaps))
 
 
@@ -144,13 +145,14 @@ def theorem_4(drawn: Drawn) -> Case:
 
 
 def definition_4(drawn: Drawn) -> Case:
-    """Pairwise counterfactual stability: found exactly where the whole group was made alike."""
+    """Pairwise stability: found exactly where the whole group was made alike."""
     group = range(drawn.scm.n_experts)
-    return _definition(drawn.holds, pairwise_counterfactual_stability(drawn.scm, group))
+    found = pairwise_counterfactual_stability(drawn.scm, group)
+    return _definition(drawn.holds, found)
 
 
 def corollary_3(drawn: Drawn) -> Case:
-    """Given set invariance, a group is stable pairwise in the one sense iff in the other."""
+    """Given set invariance, a group is stable in the one sense iff in the other."""
     group = range(drawn.scm.n_experts)
     counterfactually = pairwise_counterfactual_stability(drawn.scm, group)
     conditionally = pairwise_conditional_stability(drawn.scm, group)
@@ -158,7 +160,7 @@ def corollary_3(drawn: Drawn) -> Case:
 
 
 def definition_5(drawn: Drawn) -> Case:
-    """The Gumbel-Max SI-SCM: set invariant, and experts keep their habits, whoever is asked."""
+    """The Gumbel-Max SI-SCM: set invariant, and all experts keep their habits."""
     scm = drawn.scm
     gap = max(
         np.abs(marginal(scm, 0, asked, h) - drawn.marginals[h]).max()
@@ -170,18 +172,16 @@ def definition_5(drawn: Drawn) -> Case:
 
 
 def theorem_5(drawn: Drawn) -> Case:
-    """Two experts of one group of the Gumbel-Max SI-SCM satisfy counterfactual stability."""
+    """Two experts of one group of the Gumbel-Max SI-SCM are stable."""
     found = pairwise_counterfactual_stability(drawn.scm, (0, 1))
     return Case(drawn.holds, True, found is None, words=str(found or ""))
 
 
 def across_groups(drawn: Drawn) -> Case:
-    """Between groups of the Gumbel-Max SI-SCM, what she would have said is what she tends to."""
+    """Between groups, what she would have said is what she tends to say."""
     scm, alone, instead = drawn.scm, frozenset({0}), frozenset({1})
-    gap = max(
-        np.abs(counterfactual(scm, 0, alone, {0: c}, instead, 1) - drawn.marginals[1]).max()
-        for c in range(scm.n_classes)
-    )
+    would = [counterfactual(scm, 0, alone, {0: c}, instead, 1) for c in range(scm.n_classes)]
+    gap = np.abs(np.array(would) - drawn.marginals[1]).max()
     return Case(not drawn.holds, True, gap <= EXACT, float(gap))
 
 

@@ -10,7 +10,7 @@ from siscm.simulate import simulate_opinions
 def test_moves_of_two_labels_by_hand():
     """She is likelier to say 0: from 1 she may move to 0, from 0 never to 1."""
     found = moves(np.log([0.5, 0.5]), np.log([0.8, 0.2])).set_index(["said", "other_says"])
-    assert found["against_the_odds"].to_dict() == {(0, 1): True, (1, 0): False}
+    assert found["violates"].to_dict() == {(0, 1): True, (1, 0): False}
     assert found.loc[(0, 1), "probability"] == 0
     assert found.loc[(1, 0), "probability"] == pytest.approx(0.3)
 
@@ -21,8 +21,8 @@ def test_the_law_is_zero_where_stability_says_so_and_nowhere_else(k):
     for _ in range(50):
         found = moves(*np.log(rng.dirichlet(np.ones(k), size=2)))
         assert len(found) == k * (k - 1)
-        assert found["against_the_odds"].sum() == k * (k - 1) / 2
-        assert (found["against_the_odds"] == (found["probability"] == 0)).all()
+        assert found["violates"].sum() == k * (k - 1) / 2
+        assert (found["violates"] == (found["probability"] == 0)).all()
 
 
 def simulated(groups, n=100_000):
@@ -34,8 +34,8 @@ def test_a_simulation_agrees_inside_groups_and_across():
     found = simulated([[0, 1], [2]])
     same = found["same_group"]
     assert found.loc[same, ["expert", "other"]].to_numpy().tolist() == [[0, 1], [1, 0]]
-    assert (found.loc[same, "against_the_odds"] == 0).all()
-    assert (found.loc[~same, "against_the_odds"] > 1000).all()
+    assert (found.loc[same, "violations"] == 0).all()
+    assert (found.loc[~same, "violations"] > 1000).all()
     assert (found["standard_errors"] < 4.5).all()
     assert (found.loc[~same, "from_marginal"] < 1e-12).all()
     assert (found.loc[same, "from_marginal"] > 0.1).all()
