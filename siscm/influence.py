@@ -38,7 +38,7 @@ def distance(scm: FiniteSCM, asked: Experts) -> float:
     Raises
     ------
     ValueError
-        If fewer than two experts are asked.
+        If fewer than two experts are asked, or neither question ever arises.
     """
     if len(asked) < 2:
         raise ValueError(f"asked {sorted(asked)}: the questions are about two experts or more.")
@@ -51,6 +51,11 @@ def distance(scm: FiniteSCM, asked: Experts) -> float:
             would = counterfactual(scm, x, alone, {h: c}, instead, other)
             distances.append(np.abs(says - would).sum() / 2)
             weights.append(p[c])
+    if not weights:
+        raise ValueError(
+            f"asked {sorted(asked)}: nobody can say alone what she can say among them, so the two "
+            "questions have no case in common."
+        )
     return float(np.average(distances, weights=weights))
 
 

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from siscm.checks import FloatArray, IntArray
+from siscm.checks import SUM_TOLERANCE, FloatArray, IntArray
 from siscm.gumbel import joint_probabilities
+from siscm.properties import submechanisms
 from siscm.scm import Experts, FiniteSCM, marginal
 
 _MARGIN = 1e-3
@@ -87,7 +88,14 @@ def contradicted(base: FiniteSCM, h: int, other: int) -> FiniteSCM | None:
 
     There h says c, and :math:`h'` says a label d that her odds forbid. How rare it is, is chosen
     such that the odds stay on that side. None if the two have the same habits: they may part.
+
+    Raises
+    ------
+    ValueError
+        If the experts talk: what they say could not be kept.
     """
+    if (talks := submechanisms(base)) is not None:
+        raise ValueError(f"the experts must not talk; but {talks}")
     p, q = (
         np.array([marginal(base, x, frozenset({e}), e) for x in range(base.n_features)])
         for e in (h, other)
@@ -124,6 +132,11 @@ def different_groups(p: FloatArray, q: FloatArray) -> FiniteSCM:
 
 
 def _from_joint(joint: FloatArray) -> FiniteSCM:
+    if joint.shape[0] != joint.shape[1] or not abs(joint.sum() - 1) <= SUM_TOLERANCE:
+        raise ValueError(
+            f"the two marginals must be distributions of the same labels, not of {joint.shape[0]} "
+            f"and {joint.shape[1]} with a product of sums of {joint.sum():g}."
+        )
     answers = np.indices(joint.shape).reshape(2, -1).T[None]
     return FiniteSCM.from_submechanisms(answers, joint.ravel() / joint.sum(), len(joint))
 
@@ -138,6 +151,11 @@ def shared_noise(marginals: FloatArray, noise: FloatArray) -> FiniteSCM:
     noise
         The values that it takes, all equally likely, (n_noise, k).
     """
+    if noise.shape[1:] != marginals.shape[1:] or not np.isfinite(noise).all():
+        raise ValueError(
+            f"noise must be finite, one for each of the {marginals.shape[1]} labels in a row, "
+            f"not of shape {noise.shape}."
+        )
     answers = (np.log(marginals) + noise[:, None]).argmax(axis=-1)[None]
     prior = np.full(len(noise), 1 / len(noise))
     return FiniteSCM.from_submechanisms(answers, prior, marginals.shape[1])

@@ -202,8 +202,11 @@ def confirm(cases: pd.DataFrame) -> None:
     ------
     AssertionError
         If a case is an exception. Or if less than a quarter of the cases lie on one side of the
-        premise, or of the equivalence: then little was checked.
+        premise, or of the equivalence; or if the right side holds in all cases, premise or not:
+        then little was checked.
     """
+    if cases.empty:
+        raise AssertionError("there are no cases, so the check says little.")
     found = exceptions(cases)
     if len(found):
         one = found.iloc[0]
@@ -212,13 +215,17 @@ def confirm(cases: pd.DataFrame) -> None:
             f"{one['family']!r}: left side {one['left']}, right side {one['right']}. {one['words']}"
         )
     shares = cases["premise"].mean(), cases.loc[cases["premise"], "left"].mean()
-    varying = [share for share in shares if share < 1]
+    # An equivalence has a left side that fails somewhere; it must also do so under the premise.
+    sides = zip(("premise", "left"), shares, strict=True)
+    varying = [share for side, share in sides if not cases[side].all()]
     if not varying or any(not SHARE <= share <= 1 - SHARE for share in varying):
         raise AssertionError(
             f"the premise holds in {shares[0]:.0%} of the cases, the left side in {shares[1]:.0%} "
             f"of these: at least {SHARE:.0%} must have the one or the other and as many lack it, "
             "or the check says little."
         )
+    if cases["right"].all():
+        raise AssertionError("the right side holds in all cases, so the check says little.")
 
 
 def tally(cases: pd.DataFrame, given: tuple[str, str], found: tuple[str, str]) -> pd.DataFrame:
@@ -246,5 +253,7 @@ def tally(cases: pd.DataFrame, given: tuple[str, str], found: tuple[str, str]) -
         columns = pd.Series(
             np.select([left & right, ~left & ~right], order[:2], one), index=cases.index
         )
+    if named.isna().any() or columns.isna().any():
+        raise ValueError("premise, left and right must be True or False in every case.")
     counts = pd.crosstab(named, columns).reindex(index=given, columns=order, fill_value=0)
     return counts.rename_axis(index=None, columns=None)

@@ -169,6 +169,16 @@ def test_chance_after_some_cases_worked_by_hand() -> None:
     assert chances(four, NOT_SIMILAR)[0, 0] == pytest.approx(1 - 1 / 16)
 
 
+def test_experts_with_noises_of_their_own_keep_their_own_habits() -> None:
+    """The one pair that this seed draws, on one case, computed apart."""
+    table = false_alarms.by_meetings(np.random.default_rng(4), [0], [1], n_pairs=1)
+    rng = np.random.default_rng(4)
+    common, leaning = 1.5 * rng.standard_normal((1, 3)), 0.5 * rng.standard_normal((2, 1, 3))
+    p, q = log_normalised(common + leaning)[:, 0]
+    assert np.abs(p - q).max() > 0.1
+    assert chances(table, NOT_SIMILAR)[0, 0] == pytest.approx(violation_rate(outer(p, q), p, q))
+
+
 def test_by_the_truth_there_is_exactly_no_false_alarm(panel: pd.DataFrame) -> None:
     assert (chances(panel, SIMILAR)[0] == 0).all()
     assert (chances(panel, SIMILAR)[1:] > 0).all()

@@ -11,8 +11,9 @@ import pytest
 from siscm import theorems
 from siscm.examples import contrary
 from siscm.populations import Drawn, pairs_of_gumbel_max_si_scms, silent_or_talking
-from siscm.random_scms import TALK, set_invariant
-from siscm.scm import EXACT
+from siscm.properties import Counterexample
+from siscm.random_scms import TALK, different_groups, herding, set_invariant
+from siscm.scm import EXACT, FiniteSCM, all_sets
 from siscm.statements import STATEMENTS
 
 each = pytest.mark.parametrize("statement", STATEMENTS, ids=lambda s: s.check.__name__)
@@ -75,7 +76,8 @@ def test_a_check_that_could_not_fail_is_no_confirmation() -> None:
 )
 def test_a_quarter_must_lie_on_either_side(premise: int, left: int, enough: bool) -> None:
     number = np.arange(40)
-    sides = {"premise": number < premise, "left": number < left, "right": number < left}
+    sides = {"premise": number < premise, "left": number < left}
+    sides["right"] = number < min(premise, left)
     found = pd.DataFrame({"family": "any", **sides, "words": ""})
     if enough:
         theorems.confirm(found)
@@ -109,6 +111,23 @@ def test_rarer_talk_than_any_tolerance_of_ours_is_still_found(talk) -> None:
     assert theorems.theorem_3(drawn).gap > 0
 
 
+@pytest.mark.parametrize("off", [1e-11, 1e-9, 1e-3])
+def test_equal_means_to_1e_12(off) -> None:
+    """Two coins: she follows him that often when both are asked, or agrees with him so in any."""
+    fair, joint = (
+        np.array([0.5, 0.5]),
+        np.array([[0.25 + off, 0.25 - off], [0.25 - off, 0.25 + off]]),
+    )
+    answers = np.indices((2, 2)).reshape(2, -1).T[None]
+    scm = FiniteSCM.from_submechanisms(answers, joint.ravel(), 2)
+    assert not theorems.across_groups(Drawn(scm, "", False, np.stack([fair, fair]))).right
+    base = FiniteSCM.from_submechanisms(np.array([[[0, 0], [0, 1]]]), fair, 2)
+    drawn = Drawn(herding(base, 4 * off), "", False)
+    for check in (theorems.theorem_3, theorems.corollary_1, theorems.corollary_2):
+        assert check(drawn).gap == pytest.approx(2 * off, rel=0.02)
+        assert not check(drawn).right
+
+
 def test_the_same_laws_for_every_set_do_not_make_two_worlds_one() -> None:
     """Theorem 3 cannot be turned around: its conclusion holds here, Corollary 2's does not."""
     drawn = Drawn(contrary(), "two worlds", False)
@@ -129,3 +148,171 @@ def test_tally_of_an_equivalence_under_a_premise() -> None:
     counts = theorems.tally(frame, ("yes", "no"), ("holds", "fails"))
     assert counts.loc["yes"].tolist() == [3, 2]
     assert counts.loc["no"].tolist() == [0, 1]
+
+
+def in_one_place(asked: frozenset[int], x: int) -> Drawn:
+    """Three experts who say the noise, but for the first one of one set, on one x."""
+
+    def mechanism(members: frozenset[int]) -> np.ndarray:
+        said = np.tile(np.array([[0], [1]]), (2, 1, len(members)))
+        if members == asked:
+            said[x, :, 0] = 1, 0
+        return said
+
+    scm = FiniteSCM.from_mechanism(mechanism, np.array([0.25, 0.75]), 3, 2)
+    return Drawn(scm, "one place", False)
+
+
+@pytest.mark.parametrize("x", [0, 1])
+@pytest.mark.parametrize("asked", all_sets(3), ids=sorted)
+def test_no_set_and_no_features_are_left_out(asked, x) -> None:
+    """Her share of label 1 falls from 3/4 to 1/4 there, and "would" and "says" part for certain.
+
+    With another asked, all of the 3/4 with which both say 1 is gone.
+    """
+    drawn = in_one_place(asked, x)
+    assert not theorems.definition_1(drawn).right
+    assert not theorems.theorem_1(drawn).right
+    # Together they may say whatever they like: with what each says alone it is not the same.
+    assert not theorems.theorem_2(drawn).right
+    for check, gap in (
+        (theorems.theorem_3, 0.5 if len(asked) == 1 else 0.75),
+        (theorems.corollary_1, 0.5),
+        (theorems.corollary_2, 1.0),
+    ):
+        case = check(drawn)
+        assert case.gap == pytest.approx(gap)
+        assert not case.premise
+        assert not case.right
+
+
+def test_the_law_of_several_is_more_than_each_ones() -> None:
+    """Theorem 3, not Corollary 1: one set of two agrees always; all else are two fair coins."""
+    coins = np.indices((2, 2)).reshape(2, -1).T[None]
+
+    def mechanism(members: frozenset[int]) -> np.ndarray:
+        said = coins[..., [h % 2 for h in sorted(members)]]
+        return said[..., [0, 0]] if members == {0, 1} else said
+
+    drawn = Drawn(FiniteSCM.from_mechanism(mechanism, np.full(4, 0.25), 3, 2), "coins", False)
+    assert theorems.corollary_1(drawn).gap == 0
+    assert theorems.theorem_3(drawn).gap == pytest.approx(0.25)
+
+
+def test_each_side_of_stability_is_its_own_predicate() -> None:
+    """Strangers who repeat each other are stable in data only: Theorem 4 needs its premise."""
+    fair = np.array([0.5, 0.5])
+    talking = Drawn(herding(different_groups(fair, fair), 1.0), "talk", False)
+    assert not theorems.definition_2(talking).right
+    assert theorems.definition_3(talking).right
+    for check in (theorems.theorem_4, theorems.corollary_3):
+        case = check(talking)
+        assert (case.premise, case.left, case.right) == (False, False, True)
+
+
+def test_a_group_is_more_than_its_first_pair() -> None:
+    """A and B are similar, B and C are, A and C are not (see the page on similar experts)."""
+    said = np.array([[[1, 1, 0], [0, 1, 1], [0, 0, 0], [0, 0, 0]]])
+    chain = Drawn(FiniteSCM.from_submechanisms(said, np.full(4, 0.25), 2), "chain", False)
+    assert theorems.definition_2(chain).right
+    assert theorems.definition_3(chain).right
+    assert not theorems.definition_4(chain).right
+    case = theorems.corollary_3(chain)
+    assert (case.premise, case.left, case.right) == (True, False, False)
+
+
+def test_theorem_1_asks_for_set_invariance(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Were the predicate to find an exception where all have mechanisms of their own, it shows."""
+    drawn = Drawn(set_invariant(np.random.default_rng(0)), "silent", True)
+    assert theorems.theorem_1(drawn).right
+    example = Counterexample(0, (0,), "she says otherwise")
+    monkeypatch.setattr(theorems, "set_invariance", lambda _: example)
+    case = theorems.theorem_1(drawn)
+    assert (case.premise, case.right, case.words) == (True, False, "she says otherwise")
+
+
+def test_habits_kept_are_not_enough_for_a_gumbel_max_si_scm() -> None:
+    drawn = replace(Drawn(contrary(), "talk", False), marginals=np.full((2, 2), 0.5))
+    case = theorems.definition_5(drawn)
+    assert case.gap == 0
+    assert not case.right
+    p, q = np.array([[0.5, 0.5], [0.2, 0.8]])
+    case = theorems.definition_5(
+        Drawn(different_groups(p, q), "exchanged", False, np.stack([q, p]))
+    )
+    assert case.gap == pytest.approx(0.3)
+    assert not case.right
+
+
+def test_across_groups_no_label_is_left_out() -> None:
+    """After label 0 she says what she tends to, after the others she does not."""
+    joint = np.array([[4, 2, 2], [2, 2, 0], [2, 0, 2]]) / 16
+    answers = np.indices((3, 3)).reshape(2, -1).T[None]
+    scm = FiniteSCM.from_submechanisms(answers, joint.ravel(), 3)
+    drawn = Drawn(scm, "hand", False, np.stack([joint.sum(axis=1), joint.sum(axis=0)]))
+    case = theorems.across_groups(drawn)
+    assert case.gap == pytest.approx(0.25)
+    assert not case.right
+
+
+def frame(*cells: tuple[int, bool, bool, bool]) -> pd.DataFrame:
+    """Cases of (how many, premise, left, right)."""
+    rows = [(p, a, b) for n, p, a, b in cells for _ in range(n)]
+    found = pd.DataFrame(rows, columns=["premise", "left", "right"])
+    return found.assign(family="hand", gap=np.nan, words="")
+
+
+YES, NO = True, False
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [(50, YES, YES, YES), (50, NO, YES, NO)],
+        [(25, YES, YES, YES), (75, NO, YES, NO)],
+        [(75, YES, YES, YES), (25, NO, YES, NO)],
+        [(50, YES, YES, YES), (25, NO, YES, NO), (25, NO, YES, YES)],
+        [(50, YES, YES, YES), (50, YES, NO, NO)],
+        [(25, YES, YES, YES), (25, YES, NO, NO), (50, NO, NO, YES)],
+    ],
+)
+def test_what_is_well_filled_confirms(cells) -> None:
+    theorems.confirm(frame(*cells))
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [(24, YES, YES, YES), (76, NO, YES, NO)],
+        [(76, YES, YES, YES), (24, NO, YES, NO)],
+        [(76, YES, YES, YES), (24, YES, NO, NO)],
+        [(24, YES, YES, YES), (76, YES, NO, NO)],
+        [(100, NO, YES, NO)],
+        # An equivalence of which only one side occurs where the premise holds.
+        [(50, YES, YES, YES), (50, NO, NO, NO)],
+        [(50, YES, YES, YES), (40, NO, NO, YES), (10, NO, YES, NO)],
+        [(50, YES, NO, NO), (50, NO, YES, NO)],
+        [(40, YES, YES, YES), (10, YES, NO, NO), (50, NO, NO, YES)],
+        # A claim that held in whatever was drawn.
+        [(50, YES, YES, YES), (50, NO, YES, YES)],
+        [],
+    ],
+)
+def test_what_is_badly_filled_says_little(cells) -> None:
+    with pytest.raises(AssertionError, match="the check says little"):
+        theorems.confirm(frame(*cells))
+
+
+@pytest.mark.parametrize("sides", [(YES, NO), (NO, YES)])
+def test_a_single_exception_refutes_whichever_side_it_is_on(sides) -> None:
+    with pytest.raises(AssertionError, match="1 of 101 cases refute the statement"):
+        theorems.confirm(
+            frame((25, YES, YES, YES), (25, YES, NO, NO), (50, NO, NO, YES), (1, YES, *sides))
+        )
+
+
+def test_a_tally_counts_every_case_or_refuses() -> None:
+    cases = frame((3, YES, YES, YES), (2, NO, YES, NO))
+    assert theorems.tally(cases, ("a", "b"), ("c", "d")).to_numpy().sum() == 5
+    with pytest.raises(ValueError, match="True or False in every case"):
+        theorems.tally(cases.assign(right=[0, 1, 2, 0, 1]), ("a", "b"), ("c", "d"))
