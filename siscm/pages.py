@@ -17,7 +17,7 @@ from siscm.registry import setting
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Data = Literal["simulated", "twin", "real", "recorded", "example", "benchmark"]
+Data = Literal["simulated", "twin", "real", "recorded", "example", "synthetic", "benchmark"]
 
 LABELS: dict[Data, str] = {
     "simulated": "simulated data",
@@ -25,6 +25,7 @@ LABELS: dict[Data, str] = {
     "real": "real data",
     "recorded": "recorded on the real files",
     "example": "worked example",
+    "synthetic": "synthetic experts",
     "benchmark": "measured speed",
 }
 """How each kind of data is named on every table and figure."""
@@ -35,6 +36,7 @@ COLOURS: dict[Data, str] = {
     "real": "#0b5a3c",
     "recorded": "#134b8a",
     "example": "#4a4a4a",
+    "synthetic": "#4a4a4a",
     "benchmark": "#5b2a86",
 }
 
@@ -73,6 +75,8 @@ BANNERS: dict[Data, str] = {
     "gives, so agreement with them is no evidence. Tables marked otherwise are the exception.",
     "real": "The data on this page are the real files.",
     "example": "Every number on this page comes from made-up experts; no panel is used.",
+    "synthetic": "The experts on this page are made up, as in the paper's synthetic experiment: "
+    "their habits and groups are known. No data file is read.",
 }
 
 

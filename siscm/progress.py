@@ -1,8 +1,12 @@
-"""How far a download has come, on a terminal."""
+"""How far a download or a long computation has come, on a terminal."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+Item = TypeVar("Item")
 
 _MEGABYTE = 1_000_000
 
@@ -44,3 +48,13 @@ class DownloadBar:
         if self._shown:
             self._shown = 0
             print(file=sys.stderr, flush=True)
+
+
+def shown(items: Iterable[Item], total: int, name: str) -> Iterator[Item]:
+    """Pass items on, and count them on a line of the terminal; in a log or notebook, silently."""
+    terminal = sys.stderr.isatty()
+    for number, item in enumerate(items, start=1):
+        if terminal:
+            end = "\n" if number == total else ""
+            print(f"\r{name}: {number} of {total}", end=end, file=sys.stderr, flush=True)
+        yield item

@@ -22,7 +22,7 @@ from siscm.baselines import Pairs, Rule
 from siscm.checks import BoolArray, FloatArray, IntArray
 from siscm.graph import SimilarityGraph
 from siscm.gumbel import counterfactual_probabilities
-from siscm.opinions import Opinions
+from siscm.opinions import NOT_ASKED, Opinions
 from siscm.pairs import iter_pairs, opinion_marginals
 
 N_SAMPLES = 1000
@@ -209,3 +209,20 @@ def divided_by_prior(rule: Rule, prior: FloatArray) -> Rule:
         return np.where(total > 0, out / np.where(total > 0, total, 1), law)
 
     return divided
+
+
+def thin_out(opinions: Opinions, sparsity: float, rng: np.random.Generator) -> Opinions:
+    """Sparsity of the synthetic runs: drop the whole part of s·H opinions, then give two back.
+
+    As :func:`siscm.synthetic.sparsify`, but the two are drawn from all experts, and so may or may
+    not have been dropped: of 48 opinions an s of 0.95 leaves three to five.
+    """
+    n, n_experts = opinions.labels.shape
+    ranks = rng.random((2, n, n_experts)).argsort(axis=2).argsort(axis=2)
+    stays = (ranks[0] >= int(sparsity * n_experts)) | (ranks[1] < 2)
+    return Opinions.from_codes(
+        np.where(stays, opinions.labels, NOT_ASKED),
+        instances=opinions.instances,
+        experts=opinions.experts,
+        classes=opinions.classes,
+    )

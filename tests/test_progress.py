@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from siscm.progress import DownloadBar
+from siscm.progress import DownloadBar, shown
 
 PIECE = 262_144
 
@@ -56,3 +56,15 @@ def test_a_small_file_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_log_shows_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     count(20_500_000, 20_500_000)
     assert capfd.readouterr() == ("", "")
+
+
+def test_items_are_passed_on_and_counted_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    assert list(shown(iter("ab"), 2, "runs")) == ["a", "b"]
+    assert screen.getvalue() == "\rruns: 1 of 2\rruns: 2 of 2\n"
+
+
+def test_in_a_log_they_are_passed_on_silently(capsys: pytest.CaptureFixture[str]) -> None:
+    assert list(shown(iter("ab"), 2, "runs")) == ["a", "b"]
+    assert capsys.readouterr().err == ""

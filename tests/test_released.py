@@ -254,3 +254,11 @@ def test_a_rare_label_gains_by_the_division() -> None:
     # Nothing is known of a target without a pair: the rule's own law stays.
     nobody = released.divided_by_prior(marginals_only, np.zeros((2, 2)))(pairs)
     np.testing.assert_allclose(nobody, [[0.5, 0.5]])
+
+
+@pytest.mark.parametrize(("sparsity", "least", "most"), [(0.95, 3, 5), (0.1, 44, 46), (1.0, 2, 2)])
+def test_thinning_out_gives_two_back_who_may_never_have_gone(sparsity, least, most) -> None:
+    everybody = Opinions.from_codes(np.zeros((3000, 48), dtype=int), classes=range(2))
+    kept = released.thin_out(everybody, sparsity, np.random.default_rng(0))
+    number = (kept.labels == 0).sum(axis=1)
+    assert (number.min(), number.max()) == (least, most)

@@ -1,0 +1,257 @@
+"""The paper's synthetic sweep (Appendix C): whether planted groups are found, and if it matters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed
+
+from siscm import partition
+from siscm.checks import BoolArray, FloatArray, IntArray
+from siscm.evaluation import UNIFORM_WEIGHT
+from siscm.graph import SimilarityGraph
+from siscm.gumbel import counterfactual_probabilities
+from siscm.opinions import Opinions
+from siscm.partition import Groups, group_of
+from siscm.progress import shown
+from siscm.recovery import adjusted_rand
+from siscm.synthetic import GROUP_SIZES, SyntheticPanel, make_synthetic_panel, sparsify
+
+N_TRAIN = (10, 20, 50, 75, 100, 150, 200, 300, 400)
+"""Training instances m, as in the released code; the paper's figure shows them."""
+
+SPARSITIES = (0.1, 0.3, 0.6, 0.8, 0.95)
+
+N_TEST, N_REPEATS, N_RESTARTS = 1000, 5, 5
+"""Test instances, repeats of every run, and restarts of Algorithm 1, as in the paper."""
+
+MODELS = ("fitted", "true", "singletons")
+r"""Whose losses are taken: with the groups found, those planted, and everybody alone."""
+
+
+Thin = Callable[[Opinions, float, np.random.Generator], Opinions]
+"""From the opinions of everybody and a sparsity to those that stay."""
+
+
+class PairLosses(NamedTuple):
+    """Mean losses on test instances, from which the loss under any partition is a sum.
+
+    Parameters
+    ----------
+    shared
+        (H, H): entry [h, h'] is the loss of inferring h' from h as if they shared a noise.
+    alone
+        (H,): the loss of an expert's marginal.
+    """
+
+    shared: FloatArray
+    alone: FloatArray
+
+    def all_pairs(self, groups: Groups) -> float:
+        """Mean over all ordered pairs of experts; across groups the marginal predicts."""
+        inside = same_group(groups, len(self.alone))
+        loss = np.where(inside, self.shared, self.alone)
+        return float(loss[~np.eye(len(loss), dtype=bool)].mean())
+
+    def own_group(self, groups: Groups) -> float:
+        """Mean over targets, the observed expert drawn from the target's group, as it is scored.
+
+        Whoever is alone is predicted by her marginal. The released code's rule, in expectation
+        over whom it draws: a model is asked only about pairs that it believes to be similar.
+        """
+        inside = same_group(groups, len(self.alone)) & ~np.eye(len(self.alone), dtype=bool)
+        others = inside.sum(axis=0)
+        from_others = np.where(inside, self.shared, 0.0).sum(axis=0) / np.maximum(others, 1)
+        return float(np.where(others > 0, from_others, self.alone).mean())
+
+
+def pair_losses(panel: SyntheticPanel, log_p: FloatArray | None = None) -> dict[str, PairLosses]:
+    """0/1 loss and log-loss of every ordered pair of experts.
+
+    The log-loss is taken after mixing in a little of the uniform distribution, as everywhere
+    (:data:`siscm.evaluation.UNIFORM_WEIGHT`).
+
+    Parameters
+    ----------
+    panel
+        Test instances, on which every expert gave an opinion.
+    log_p
+        Log-marginals (n, H, k) to infer with, learned ones for instance; default the true ones.
+    """
+    log_p, said = panel.log_marginals if log_p is None else log_p, panel.opinions.labels
+    rows = [
+        _losses(counterfactual_probabilities(log_p[:, [h]], log_p, said[:, [h]]), said)
+        for h in range(len(panel.weights))
+    ]
+    alone = _losses(np.exp(log_p), said)
+    return {
+        loss: PairLosses(np.stack([row[loss] for row in rows]), alone[loss])
+        for loss in ("zero_one", "log")
+    }
+
+
+def _losses(law: FloatArray, said: IntArray) -> dict[str, FloatArray]:
+    """Mean over instances of both losses of predictions (n, H, k), for each expert."""
+    chance = np.take_along_axis(law, said[..., None], axis=-1)[..., 0]
+    mixed = (1 - UNIFORM_WEIGHT) * chance + UNIFORM_WEIGHT / law.shape[-1]
+    return {
+        "zero_one": (law.argmax(axis=-1) != said).mean(axis=0),
+        "log": -np.log(mixed).mean(axis=0),
+    }
+
+
+def edge_ratio(graph: SimilarityGraph, groups: Groups) -> float:
+    """Of the pairs that can be similar, the share that are: r of the paper; NaN without an edge."""
+    edges = graph.edges
+    count = int(edges.sum())
+    return float(edges[same_group(groups, len(edges))].sum() / count) if count else float("nan")
+
+
+def same_group(groups: Groups, n_experts: int) -> BoolArray:
+    """(H, H): whether two experts are in one group."""
+    number = group_of(groups, range(n_experts))
+    return np.asarray(number[:, None] == number)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run of the sweep.
+
+    Parameters
+    ----------
+    repeat
+        Which experts.
+    n_train, sparsity
+        m and s of the paper.
+    """
+
+    repeat: int
+    n_train: int
+    sparsity: float
+
+
+def run_cell(
+    cell: Cell,
+    train: SyntheticPanel,
+    losses: Mapping[str, PairLosses],
+    rng: np.random.Generator,
+    thin: Thin = sparsify,
+) -> dict[str, float]:
+    """Thin out the opinions, build the graph with true marginals, partition it, and score.
+
+    Parameters
+    ----------
+    cell
+        What to run.
+    train
+        Training instances; the first ``n_train`` of them are used.
+    losses
+        Of every pair on the test instances.
+    rng
+        Picks the opinions that stay and where Algorithm 1 starts.
+    thin
+        What sparsity means.
+    """
+    part = train.part(0, cell.n_train)
+    kept = thin(part.opinions, cell.sparsity, rng)
+    graph = SimilarityGraph.from_opinions(part.log_marginals, kept)
+    found = partition.greedy(graph, N_RESTARTS, rng=rng)
+    alone = [[h] for h in range(len(graph.experts))]
+    row = {
+        "repeat": cell.repeat,
+        "m": cell.n_train,
+        "s": cell.sparsity,
+        "opinions": len(kept),
+        "edges": int(graph.edges.sum()) // 2,
+        "edge_ratio": edge_ratio(graph, part.groups),
+        "groups": len(found),
+        "objective": partition.objective(graph, found),
+        "ari": adjusted_rand(found, part.groups),
+    }
+    for (loss, by_pair), (model, groups) in product(
+        losses.items(), zip(MODELS, (found, part.groups, alone), strict=True)
+    ):
+        row[f"{loss}_{model}"] = by_pair.all_pairs(groups)
+        row[f"{loss}_{model}_own_group"] = by_pair.own_group(groups)
+    return row
+
+
+def sweep(
+    seed: int = 0,
+    *,
+    n_train: Sequence[int] = N_TRAIN,
+    sparsities: Sequence[float] = SPARSITIES,
+    n_repeats: int = N_REPEATS,
+    n_test: int = N_TEST,
+    group_sizes: Sequence[int] = GROUP_SIZES,
+    thin: Thin = sparsify,
+    n_jobs: int = 1,
+) -> pd.DataFrame:
+    """Run the synthetic experiment of Appendix C: every m, every s, some repeats.
+
+    Each repeat has experts, training and test instances of its own; within a repeat a larger
+    training set begins with the smaller ones. The numbers do not depend on ``n_jobs``. A bar
+    shows the progress on a terminal, and nowhere else.
+
+    Parameters
+    ----------
+    seed
+        Every run has a stream of its own that is spawned from it.
+    n_train, sparsities, n_repeats, n_test, group_sizes
+        The grid, and the panel's sizes; as in the paper by default.
+    thin
+        What sparsity means: :func:`siscm.released.thin_out` is the other reading.
+    n_jobs
+        Processes, as in joblib; -1 takes all cores.
+
+    Returns
+    -------
+    DataFrame
+        A row a run: ``repeat``, ``m``, ``s``; ``opinions``, ``edges``, ``edge_ratio`` (r),
+        ``groups``, ``objective`` and ``ari`` of what Algorithm 1 found; and for each loss
+        (``zero_one``, ``log``) and model (:data:`MODELS`) its mean over all ordered pairs of
+        experts, and, with the suffix ``_own_group``, over pairs of one group of that model.
+
+    Raises
+    ------
+    ValueError
+        If the grid is empty or a number in it is not positive, a sparsity not in [0, 1], or there
+        are fewer than two experts.
+    """
+    if not len(n_train) or not len(sparsities) or min(*n_train, n_repeats, n_test) < 1:
+        raise ValueError(
+            f"n_train={list(n_train)}, sparsities={list(sparsities)}, n_repeats={n_repeats} and "
+            f"n_test={n_test} must hold at least one positive number each."
+        )
+    if sum(group_sizes) < 2:
+        raise ValueError(f"group_sizes={list(group_sizes)}: a pair takes two experts at least.")
+    workers = Parallel(n_jobs, return_as="generator")
+    panels = [
+        make_synthetic_panel(n_test + max(n_train), _stream(seed, repeat), group_sizes=group_sizes)
+        for repeat in range(n_repeats)
+    ]
+    trains = [panel.part(n_test, n_test + max(n_train)) for panel in panels]
+    tests = (panel.part(0, n_test) for panel in panels)
+    losses = list(shown(workers(delayed(pair_losses)(t) for t in tests), n_repeats, "test sets"))
+    cells = [Cell(*of) for of in product(range(n_repeats), n_train, sparsities)]
+    rows = workers(
+        delayed(run_cell)(
+            cell, trains[cell.repeat], losses[cell.repeat], _stream(seed, *_place(cell)), thin
+        )
+        for cell in cells
+    )
+    return pd.DataFrame(list(shown(rows, len(cells), "runs")))
+
+
+def _stream(seed: int, *place: int) -> np.random.Generator:
+    """The random numbers of one run: the same whatever else is run, and in whatever order."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=place))
+
+
+def _place(cell: Cell) -> tuple[int, int, int]:
+    return cell.repeat, cell.n_train, round(cell.sparsity * 1000)

@@ -1,0 +1,130 @@
+"""The synthetic sweep: its losses against a plain loop, its numbers for any number of processes."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from siscm import SimilarityGraph, gumbel
+from siscm.evaluation import UNIFORM_WEIGHT
+from siscm.opinions import Opinions
+from siscm.sweep import MODELS, edge_ratio, pair_losses, sweep
+from siscm.synthetic import make_synthetic_panel
+
+SMALL = {"n_train": (10, 150), "sparsities": (0.1, 0.6), "n_repeats": 2, "n_test": 60}
+SIZES = (2, 3, 1)
+
+
+@pytest.fixture(scope="module")
+def runs() -> pd.DataFrame:
+    return sweep(3, **SMALL, group_sizes=SIZES)
+
+
+@pytest.mark.parametrize("loss", ["zero_one", "log"])
+def test_losses_of_partitions_are_those_of_a_plain_loop(loss) -> None:
+    panel = make_synthetic_panel(25, np.random.default_rng(0), group_sizes=SIZES)
+    log_p, said, groups = panel.log_marginals, panel.opinions.labels, panel.groups
+    number = {h: i for i, group in enumerate(groups) for h in group}
+    every, own = [], {h: [] for h in number}
+    for (h, other), n in ((pair, n) for pair in permutations(number, 2) for n in range(25)):
+        similar = number[h] == number[other]
+        law = np.exp(log_p[n, other])
+        if similar:
+            law = gumbel.counterfactual_probabilities(log_p[n, h], log_p[n, other], said[n, h])
+        truth = said[n, other]
+        mixed = (1 - UNIFORM_WEIGHT) * law[truth] + UNIFORM_WEIGHT / 5
+        value = float(law.argmax() != truth) if loss == "zero_one" else -np.log(mixed)
+        every.append(value)
+        if similar or len(groups[number[other]]) == 1:
+            own[other].append(value)
+    losses = pair_losses(panel)[loss]
+    assert losses.all_pairs(groups) == pytest.approx(np.mean(every))
+    assert losses.own_group(groups) == pytest.approx(np.mean([np.mean(v) for v in own.values()]))
+
+
+def test_alone_both_rules_are_the_loss_of_the_marginals() -> None:
+    losses = pair_losses(make_synthetic_panel(40, np.random.default_rng(1), group_sizes=SIZES))
+    alone = [[h] for h in range(6)]
+    for loss in losses.values():
+        assert loss.all_pairs(alone) == pytest.approx(loss.alone.mean())
+        assert loss.own_group(alone) == pytest.approx(loss.alone.mean())
+
+
+def test_edge_ratio_by_hand() -> None:
+    together = np.array([[0, 2, 1], [2, 0, 1], [1, 1, 0]])
+    violations = np.array([[0, 0, 0], [0, 0, 1], [0, 1, 0]])
+    graph = SimilarityGraph(pd.Index(range(3)), together, violations, np.zeros((3, 3)))
+    assert edge_ratio(graph, [[0, 1], [2]]) == 0.5
+    assert edge_ratio(graph, [[0, 1, 2]]) == 1.0
+    assert np.isnan(edge_ratio(replace_violations(graph, 1), [[0, 1], [2]]))
+
+
+def replace_violations(graph: SimilarityGraph, count: int) -> SimilarityGraph:
+    """The same graph with every pair in violation: no edge is left."""
+    everywhere = np.where(graph.together > 0, count, 0)
+    return SimilarityGraph(graph.experts, graph.together, everywhere, graph.loss_change)
+
+
+def test_a_row_a_run_and_the_same_numbers_for_any_number_of_processes(runs) -> None:
+    assert len(runs) == 8
+    assert not runs.isna().any(axis=None)
+    pd.testing.assert_frame_equal(sweep(3, **SMALL, group_sizes=SIZES, n_jobs=2), runs)
+
+
+def test_a_run_does_not_hang_on_what_else_is_run(runs) -> None:
+    fewer = SMALL | {"n_train": (10,), "sparsities": (0.6,), "n_repeats": 1}
+    fewer = sweep(3, **fewer, group_sizes=SIZES)
+    same = runs.query("s == 0.6 and m == 10 and repeat == 0").reset_index(drop=True)
+    pd.testing.assert_frame_equal(fewer, same)
+
+
+def test_another_seed_gives_other_runs(runs) -> None:
+    assert not sweep(4, **SMALL, group_sizes=SIZES)["objective"].equals(runs["objective"])
+
+
+def test_more_data_finds_the_planted_groups(runs) -> None:
+    """Then losses with the groups found are those with the groups planted, and lower than alone."""
+    rich = runs[(runs["m"] == 150) & (runs["s"] == 0.1)]
+    assert (rich["ari"] == 1).all()
+    assert (rich["edge_ratio"] > 0.9).all()
+    for loss in ("zero_one", "log"):
+        fitted, true, alone = (rich[f"{loss}_{model}"] for model in MODELS)
+        np.testing.assert_allclose(fitted, true)
+        assert (true < alone).all()
+
+
+def test_two_opinions_an_instance_are_enough_to_run() -> None:
+    found = sweep(0, n_train=(4,), sparsities=(1.0,), n_repeats=1, n_test=5, group_sizes=SIZES)
+    assert found["opinions"].tolist() == [8]
+    assert found["edges"].between(0, 4).all()
+
+
+@pytest.mark.parametrize("sizes", [(1,), (2,), (1, 1)])
+def test_one_and_two_experts_have_defined_answers(sizes) -> None:
+    if sum(sizes) == 1:
+        with pytest.raises(ValueError, match="two experts"):
+            sweep(0, n_train=(5,), sparsities=(0.0,), n_repeats=1, n_test=5, group_sizes=sizes)
+        return
+    found = sweep(0, n_train=(30,), sparsities=(0.0,), n_repeats=1, n_test=5, group_sizes=sizes)
+    assert found["groups"].tolist() == [len(sizes)]
+    assert found["ari"].tolist() == [1.0]
+
+
+def test_an_empty_grid_is_refused() -> None:
+    for wrong in ({"n_train": ()}, {"sparsities": ()}, {"n_repeats": 0}, {"n_train": (0, 5)}):
+        with pytest.raises(ValueError, match="at least one positive number"):
+            sweep(0, **(SMALL | wrong), group_sizes=SIZES)
+
+
+def test_all_opinions_stay_opinions() -> None:
+    """A part of a panel keeps names, so that graphs of parts can be added."""
+    panel = make_synthetic_panel(20, np.random.default_rng(0), group_sizes=SIZES)
+    graphs = [
+        SimilarityGraph.from_opinions(part.log_marginals, part.opinions)
+        for part in (panel.part(0, 8), panel.part(8, 20), panel)
+    ]
+    assert isinstance(panel.opinions, Opinions)
+    np.testing.assert_array_equal((graphs[0] + graphs[1]).violations, graphs[2].violations)
