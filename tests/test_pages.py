@@ -148,7 +148,7 @@ def test_provenance_tells_of_the_experiment_once_it_is_recorded(monkeypatch):
         assert (row in provenance_page()) == (real is not None)
 
 
-@pytest.mark.parametrize("name", ["exact_law", "graph"])
+@pytest.mark.parametrize("name", ["exact_law", "graph", "sweep"])
 def test_benchmarks_name_script_and_date(name):
     text = repr(pages.benchmark_table(name, {"times_faster": "times faster"}))
     assert text.startswith("[measured speed]")
