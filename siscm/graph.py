@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -16,6 +17,10 @@ from siscm.pairs import iter_pairs, opinion_marginals
 from siscm.violations import violates
 
 Loss = Literal["zero_one", "log"]
+
+Law = Callable[[FloatArray, FloatArray, IntArray], FloatArray]
+"""Counterfactual distributions (n, k) from log-marginals (n, k) of observed and target experts,
+and what the observed ones said (n,)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +53,11 @@ class SimilarityGraph:
 
     @classmethod
     def from_opinions(
-        cls, log_marginals: npt.ArrayLike, opinions: Opinions, loss: Loss = "zero_one"
+        cls,
+        log_marginals: npt.ArrayLike,
+        opinions: Opinions,
+        loss: Loss = "zero_one",
+        law: Law = counterfactual_probabilities,
     ) -> SimilarityGraph:
         """Compare every two opinions on one instance, by the exact law.
 
@@ -63,6 +72,9 @@ class SimilarityGraph:
         loss
             ``"zero_one"``: whether the likeliest label is not what was said. ``"log"``: minus the
             log-probability of what was said (infinite where a pair violates).
+        law
+            The exact law, or an estimate of it, such as the paper's Monte Carlo
+            (:func:`siscm.inference.law_of`). The weights hang on it, the edges do not.
 
         Raises
         ------
@@ -88,8 +100,8 @@ class SimilarityGraph:
             violating = violates(log_p[a], y[a], log_p[b], y[b])
             violations += np.bincount(cell[violating], minlength=n_experts**2)
             for observed, target in ((a, b), (b, a)):
-                law = counterfactual_probabilities(log_p[observed], log_p[target], y[observed])
-                here = _loss(law, y[target], loss) - marginal_loss[target]
+                inferred = law(log_p[observed], log_p[target], y[observed])
+                here = _loss(inferred, y[target], loss) - marginal_loss[target]
                 cell = h[observed] * n_experts + h[target]
                 change += np.bincount(cell, weights=here, minlength=n_experts**2)
         square = (n_experts, n_experts)

@@ -232,26 +232,34 @@ def sweep(
         raise ValueError(f"group_sizes={list(group_sizes)}: a pair takes two experts at least.")
     workers = Parallel(n_jobs, return_as="generator")
     panels = [
-        make_synthetic_panel(n_test + max(n_train), _stream(seed, repeat), group_sizes=group_sizes)
-        for repeat in range(n_repeats)
+        draw_panel(seed, repeat, max(n_train), n_test, group_sizes) for repeat in range(n_repeats)
     ]
-    trains = [panel.part(n_test, n_test + max(n_train)) for panel in panels]
-    tests = (panel.part(0, n_test) for panel in panels)
+    tests = (test for _, test in panels)
     losses = list(shown(workers(delayed(pair_losses)(t) for t in tests), n_repeats, "test sets"))
     cells = [Cell(*of) for of in product(range(n_repeats), n_train, sparsities)]
     rows = workers(
         delayed(run_cell)(
-            cell, trains[cell.repeat], losses[cell.repeat], _stream(seed, *_place(cell)), thin
+            cell, panels[cell.repeat][0], losses[cell.repeat], stream(seed, cell), thin
         )
         for cell in cells
     )
     return pd.DataFrame(list(shown(rows, len(cells), "runs")))
 
 
-def _stream(seed: int, *place: int) -> np.random.Generator:
+def draw_panel(
+    seed: int,
+    repeat: int,
+    n_train: int,
+    n_test: int = N_TEST,
+    group_sizes: Sequence[int] = GROUP_SIZES,
+) -> tuple[SyntheticPanel, SyntheticPanel]:
+    """The experts of one repeat, on training and on test instances: the sweep's own."""
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(repeat,)))
+    panel = make_synthetic_panel(n_test + n_train, rng, group_sizes=group_sizes)
+    return panel.part(n_test, n_test + n_train), panel.part(0, n_test)
+
+
+def stream(seed: int, cell: Cell) -> np.random.Generator:
     """The random numbers of one run: the same whatever else is run, and in whatever order."""
+    place = (cell.repeat, cell.n_train, round(cell.sparsity * 1000))
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=place))
-
-
-def _place(cell: Cell) -> tuple[int, int, int]:
-    return cell.repeat, cell.n_train, round(cell.sparsity * 1000)

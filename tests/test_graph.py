@@ -13,6 +13,7 @@ from independent import race_row
 from strategies import log, log_dirichlet, rngs
 
 from siscm import Opinions, SimilarityGraph, pairs
+from siscm.inference import law_of
 
 LOSSES = ("zero_one", "log")
 
@@ -248,3 +249,39 @@ def test_refusals() -> None:
         graph + SimilarityGraph.from_opinions(log_p, opinions, "log")
     with pytest.raises(TypeError):
         graph + 1
+
+
+def test_a_law_given_decides_the_weights_but_not_the_edges() -> None:
+    """A law that predicts whatever was observed: copying."""
+    log_p, opinions = panel(np.random.default_rng(0), n=40)
+    k = opinions.n_classes
+    exact = SimilarityGraph.from_opinions(log_p, opinions)
+    asked: list[tuple[int, ...]] = []
+
+    def copying(log_p_observed, log_p_target, label):
+        asked.append((*log_p_observed.shape, *log_p_target.shape, *label.shape))
+        return np.eye(k)[label]
+
+    copied = SimilarityGraph.from_opinions(log_p, opinions, law=copying)
+    assert all(shape == (shape[0], k, shape[0], k, shape[0]) for shape in asked)
+    np.testing.assert_array_equal(copied.edges, exact.edges)
+    np.testing.assert_array_equal(copied.violations, exact.violations)
+    y, best = opinions.labels, log_p.argmax(axis=-1)
+    for g, h in ((g, h) for g in range(5) for h in range(5) if g != h):
+        both = (y[:, g] >= 0) & (y[:, h] >= 0)
+        change = (y[:, g] != y[:, h])[both].sum() - (best[:, h] != y[:, h])[both].sum()
+        assert copied.loss_change[g, h] == change
+
+
+def test_monte_carlo_weights_scatter_around_the_exact_ones() -> None:
+    """In log-loss, where a frequency's error changes every weight a little, seldom by much."""
+    log_p, opinions = panel(np.random.default_rng(1), n=40, asked=1.0)
+    exact = SimilarityGraph.from_opinions(log_p, opinions, "log")
+    rng = np.random.default_rng(2)
+    estimated = SimilarityGraph.from_opinions(
+        log_p, opinions, "log", law_of("monte_carlo", 4_000, rng)
+    )
+    np.testing.assert_array_equal(estimated.edges, exact.edges)
+    assert exact.edges.any()
+    error = np.abs(estimated.weights[exact.edges] - exact.weights[exact.edges])
+    assert 0 < error.max() < 0.05

@@ -25,7 +25,12 @@ class TestPage:
         assert first.source.splitlines()[-1].startswith("pages.banner(")
         assert "siscm-banner" in first.outputs[0].data["text/html"]
         source = "".join(cell.source for cell in _code(path))
-        kinds = {"load_cifar10h(": "SIMULATED TWIN", "load_panel(": "SIMULATED DATA"}
+        kinds = {
+            "load_cifar10h(": "SIMULATED TWIN",
+            "load_panel(": "SIMULATED DATA",
+            "siscm.synthetic": "SYNTHETIC EXPERTS",
+            "learned_sweep(": "SYNTHETIC EXPERTS",
+        }
         said = next((kinds[call] for call in kinds if call in source), "WORKED EXAMPLE")
         assert said in first.outputs[0].data["text/plain"]
 

@@ -1,0 +1,134 @@
+"""Figures of what the synthetic sweep leaves out: sampling noise, and habits that are learned."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.ticker import FixedLocator, NullLocator, PercentFormatter, StrMethodFormatter
+
+from siscm.learned_sweep import MARGINALS, TRUE
+from siscm.plots import GROUP_COLOURS
+
+_COLOURS, _MARKERS = ("black", *GROUP_COLOURS), "xosD^v"
+
+
+def draw_sampling(upper: Axes, lower: Axes, frame: pd.DataFrame) -> None:
+    """What Monte Carlo changes by chance, by its number of draws; mean and standard deviation.
+
+    Parameters
+    ----------
+    upper
+        The share of edges whose weight changes sign, a line a run; dashed, the share of
+        predictions that change, over all runs.
+    lower
+        How alike the groups are to those found by the exact law. On the right, by the exact law
+        with other restarts.
+    frame
+        As from :func:`siscm.sampling_cost.sampling_cost`.
+    """
+    draws = sorted(set(frame["n_samples"]))
+    sampled = frame[np.isfinite(frame["n_samples"])]
+    _draw_spread(upper, sampled, "predictions", draws, 0)
+    for i, ((m, s), run) in enumerate(frame.groupby(["m", "s"], sort=False), start=1):
+        name = f"m = {m:g}, s = {s:g}"
+        finite = np.isfinite(run["n_samples"])
+        _draw_spread(upper, run[finite], "signs", draws, i, name)
+        _draw_spread(lower, run[finite], "ari_exact", draws, i, name)
+        _draw_spread(lower, run[~finite], "ari_exact", draws, i)
+    words = [f"{n:,.0f}" if np.isfinite(n) else "exact, other\nrestarts" for n in draws]
+    for axes, kept in ((upper, sampled["n_samples"].nunique()), (lower, len(draws))):
+        axes.set_xticks(range(kept), words[:kept])
+        axes.set_xlim(-0.4, len(draws) - 0.6)
+        axes.set_xlabel("draws T", fontsize=10)
+        _finish(axes)
+    upper.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+    upper.set_ylim(bottom=0)
+    upper.set_ylabel("changed by chance", fontsize=10)
+    lower.set_ylim(-0.03, 1.06)
+    lower.set_ylabel("ARI with the exact groups", fontsize=10)
+
+
+def _draw_spread(
+    axes: Axes, rows: pd.DataFrame, column: str, draws: list[float], i: int, name: str | None = None
+) -> None:
+    """Mean and standard deviation by number of draws, in the i-th look; nothing without rows."""
+    if rows.empty:
+        return
+    by_draws = rows.groupby("n_samples")[column].agg(["mean", "std"])
+    axes.errorbar(
+        [draws.index(n) + 0.08 * (i - 2) * (i > 0) for n in by_draws.index],  # bars side by side
+        by_draws["mean"].to_numpy(),
+        by_draws["std"].to_numpy(),
+        color=_COLOURS[i],
+        marker=_MARKERS[i],
+        linestyle="-" if i else "--",
+        fillstyle="none" if np.isinf(by_draws.index).any() else "full",
+        capsize=3,
+        label=name or (None if i else column),
+    )
+
+
+def draw_learned(
+    upper: Axes, middle: Axes, lower: Axes, frame: pd.DataFrame, learned: str = "logit"
+) -> None:
+    """What learned marginals do to the groups and to predictions; means over the repeats.
+
+    Parameters
+    ----------
+    upper
+        Adjusted Rand index of the groups found with those planted, a line a kind of marginals.
+    middle
+        The share of similar pairs that seem to violate.
+    lower
+        0/1 loss: solid, with learned marginals, for the groups found, those planted, and
+        everybody alone; dashed, the same groups with true marginals.
+    frame
+        As from :func:`siscm.learned_sweep.learned_sweep`, of one sparsity.
+    learned
+        Which marginals the lower panel shows beside the true ones.
+    """
+    mean = frame.groupby(["marginals", "m"])[
+        ["ari", "lost", "zero_one_fitted", "zero_one_planted", "zero_one_singletons"]
+    ].mean()
+    for i, name in enumerate(MARGINALS):
+        for axes, column in ((upper, "ari"), (middle, "lost")):
+            if name in mean.index:
+                _draw_mean(axes, mean.loc[name][column], i, name, dashed=name == TRUE)
+    for i, model in enumerate(("fitted", "planted", "singletons"), start=1):
+        for name in (learned, TRUE):
+            losses = mean.loc[name][f"zero_one_{model}"]
+            _draw_mean(lower, losses, i, f"{model}, {name}", dashed=name == TRUE)
+    for axes in (upper, middle, lower):
+        axes.set_xscale("log")
+        axes.xaxis.set_major_locator(FixedLocator(sorted(set(frame["m"]))))
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axes.set_xlabel("training instances m", fontsize=10)
+        _finish(axes)
+    upper.set_ylim(-0.06, 1.06)
+    upper.set_ylabel("ARI with the planted groups", fontsize=10)
+    middle.set_ylim(-0.03, 1.03)
+    middle.yaxis.set_major_formatter(PercentFormatter(1))
+    middle.set_ylabel("similar pairs lost", fontsize=10)
+    lower.set_ylabel("0/1 loss", fontsize=10)
+
+
+def _draw_mean(axes: Axes, line: pd.Series[float], i: int, name: str, *, dashed: bool) -> None:
+    axes.plot(
+        line.index,
+        line,
+        color=_COLOURS[i],
+        marker=_MARKERS[i],
+        markersize=6,
+        linestyle="--" if dashed else "-",
+        fillstyle="none" if dashed else "full",
+        label=name,
+    )
+
+
+def _finish(axes: Axes) -> None:
+    axes.tick_params(labelsize=9)
+    axes.grid(axis="y", color="#e5e5e5")
+    axes.grid(axis="x", visible=False)
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, frameon=False, fontsize=9)

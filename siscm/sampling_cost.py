@@ -1,0 +1,178 @@
+r"""What the paper's Monte Carlo costs the fit: signs, predictions and groups changed by chance.
+
+The paper estimates every counterfactual distribution with T draws of the noise (Eq. 5). Given the
+opinion observed, each draw is an answer of the target, independent of the others and distributed
+by the exact law. So the T answers of a pair are one multinomial sample of that law, and can be
+drawn as such, at a cost that does not grow with T. Violations, and so the edges, need no draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
+
+import numpy as np
+import pandas as pd
+
+from siscm import partition
+from siscm.checks import BoolArray, FloatArray, IntArray
+from siscm.graph import Law, SimilarityGraph
+from siscm.gumbel import counterfactual_probabilities
+from siscm.inference import predict
+from siscm.recovery import adjusted_rand
+from siscm.sweep import N_RESTARTS, N_TEST, Cell, draw_panel, edge_ratio, same_group, stream
+from siscm.synthetic import GROUP_SIZES, SyntheticPanel, sparsify
+
+RUNS = (Cell(0, 20, 0.6), Cell(0, 100, 0.8), Cell(0, 50, 0.6))
+"""Runs of the sweep that are looked at: two that are hard to partition, and an easier one."""
+
+N_SAMPLES = (100, 500, 1000, 5000)
+"""Numbers of draws T; the paper takes 500 on synthetic and 1,000 on real data."""
+
+
+def monte_carlo_law(n_samples: int, rng: np.random.Generator) -> Law:
+    """The paper's estimator of the counterfactual distribution, each pair with draws of its own.
+
+    Distributed as :func:`siscm.gumbel.monte_carlo_probabilities`, without its noise vectors.
+
+    Parameters
+    ----------
+    n_samples
+        T of Eq. 5.
+    rng
+        Draws the answers.
+    """
+
+    def law(log_p_observed: FloatArray, log_p_target: FloatArray, label: IntArray) -> FloatArray:
+        exact = counterfactual_probabilities(log_p_observed, log_p_target, label)
+        return _frequencies(exact, n_samples, rng)
+
+    return law
+
+
+def _frequencies(exact: FloatArray, n_samples: int, rng: np.random.Generator) -> FloatArray:
+    return np.asarray(rng.multinomial(n_samples, exact) / n_samples)
+
+
+def sampling_cost(
+    seed: int = 0,
+    *,
+    runs: Sequence[Cell] = RUNS,
+    n_samples: Sequence[int] = N_SAMPLES,
+    n_draws: int = 10,
+    n_test: int = 50,
+    group_sizes: Sequence[int] = GROUP_SIZES,
+) -> pd.DataFrame:
+    r"""Fit runs of the sweep by the exact law and by Monte Carlo, and count what differs.
+
+    The opinions are those of :func:`siscm.sweep.sweep` with this seed, the marginals the true
+    ones. Algorithm 1 starts from the same experts with the exact weights and with the estimated.
+
+    Parameters
+    ----------
+    seed
+        As in :func:`siscm.sweep.sweep`.
+    runs
+        Which of its runs.
+    n_samples
+        Numbers of draws: T.
+    n_draws
+        How often everything is drawn anew.
+    n_test
+        Test instances: the first of the sweep's.
+    group_sizes
+        As in the paper by default.
+
+    Returns
+    -------
+    DataFrame
+        A row a run (``repeat``, ``m``, ``s``), ``n_samples`` and ``draw``:
+
+        - ``edges`` and ``edge_ratio`` of the graph, the same for every law;
+        - ``signs``, the share of edges whose weight is of another sign (minus, zero, plus) than
+          by the exact law; ``sides``, the share for which that decides whether two experts alone
+          would form a group (they do up to zero);
+        - ``predictions``, the share of test opinions, inferred from another of the same planted
+          group, for which another label comes out likeliest; and ``zero_one``, their loss;
+        - ``ari_exact`` and ``ari_planted``: how alike the groups found are to those found with
+          the exact weights, and to those planted.
+
+        Rows with ``n_samples`` infinite are the exact law with other restarts of Algorithm 1: what
+        chance does to the groups without any sampling.
+
+    Raises
+    ------
+    ValueError
+        If there is no run, a number is not positive, or there are too few test instances.
+    """
+    if not len(runs) or min(*n_samples, n_draws, n_test, *(run.n_train for run in runs)) < 1:
+        raise ValueError(
+            f"runs={list(runs)}, n_samples={list(n_samples)}, n_draws={n_draws} and "
+            f"n_test={n_test} must hold at least one positive number each."
+        )
+    if n_test > N_TEST:
+        raise ValueError(f"n_test is {n_test}; the sweep has {N_TEST} test instances.")
+    rows = []
+    for run in runs:
+        train, test = draw_panel(seed, run.repeat, run.n_train, group_sizes=group_sizes)
+        test = test.part(0, n_test)
+        own = {"repeat": run.repeat, "m": run.n_train, "s": run.sparsity}
+        rng = stream(seed, run)
+        rows += [own | row for row in _compare(run, train, test, n_samples, n_draws, rng)]
+    return pd.DataFrame(rows)
+
+
+def _compare(
+    run: Cell,
+    train: SyntheticPanel,
+    test: SyntheticPanel,
+    n_samples: Sequence[int],
+    n_draws: int,
+    rng: np.random.Generator,
+) -> Iterator[dict[str, float]]:
+    """The rows of one run."""
+    kept, log_p = sparsify(train.opinions, run.sparsity, rng), train.log_marginals
+    exact = SimilarityGraph.from_opinions(log_p, kept)
+    found = partition.greedy(exact, N_RESTARTS, rng=deepcopy(rng))
+    expected, truth = _inferred(test)
+    about = {
+        "edges": int(exact.edges.sum()) // 2,
+        "edge_ratio": edge_ratio(exact, train.groups),
+    }
+    for draws in (*n_samples, np.inf):
+        for draw, own in enumerate(rng.spawn(n_draws)):
+            if np.isfinite(draws):
+                law = monte_carlo_law(int(draws), own)
+                graph = SimilarityGraph.from_opinions(log_p, kept, law=law)
+                inferred, restarts = _frequencies(expected, int(draws), own), deepcopy(rng)
+            else:
+                graph, inferred, restarts = exact, expected, own
+            groups = partition.greedy(graph, N_RESTARTS, rng=restarts)
+            weight, estimate = exact.weights[exact.edges], graph.weights[exact.edges]
+            yield about | {
+                "n_samples": draws,
+                "draw": draw,
+                "signs": _share(np.sign(estimate) != np.sign(weight)),
+                "sides": _share((estimate > 0) != (weight > 0)),
+                "predictions": _share(predict(inferred) != predict(expected)),
+                "zero_one": _share(predict(inferred) != truth),
+                "ari_exact": adjusted_rand(groups, found),
+                "ari_planted": adjusted_rand(groups, train.groups),
+            }
+
+
+def _share(those: BoolArray) -> float:
+    return float(those.mean()) if those.size else float("nan")
+
+
+def _inferred(test: SyntheticPanel) -> tuple[FloatArray, IntArray]:
+    """The exact law (n, pairs, k) of all ordered pairs of one planted group, and what was said.
+
+    Only there does a model use the law; across groups it predicts by the marginal.
+    """
+    log_p, said = test.log_marginals, test.opinions.labels
+    h = np.arange(said.shape[1])
+    similar = same_group(test.groups, len(h)) & (h[:, None] != h)
+    observed, target = np.nonzero(similar)
+    law = counterfactual_probabilities(log_p[:, observed], log_p[:, target], said[:, observed])
+    return law, said[:, target]

@@ -1,0 +1,100 @@
+"""The figures of sampling and of learned marginals show what they are given."""
+
+from __future__ import annotations
+
+import itertools
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib import pyplot as plt
+from matplotlib.colors import to_hex
+
+from siscm import plots_synthetic as plots
+from siscm.learned_sweep import MARGINALS
+
+mpl.use("agg")
+
+
+def assert_legible(all_axes) -> None:
+    """Words large enough, legends outside the data, lines told apart without their colour."""
+    all_axes[0].figure.canvas.draw()
+    for axes in all_axes:
+        legend = axes.get_legend()
+        assert legend.get_window_extent().y0 >= axes.get_window_extent().y1
+        words = [*legend.get_texts(), *axes.get_xticklabels(), *axes.get_yticklabels()]
+        words += [axes.xaxis.label, axes.yaxis.label]
+        assert min(text.get_fontsize() for text in words) >= 9
+        lines = [handle[0] if isinstance(handle, tuple) else handle for handle in drawn(axes)]
+        looks = {(line.get_marker(), line.get_linestyle()) for line in lines}
+        assert len(looks) == len(lines)
+
+
+def drawn(axes) -> list:
+    return axes.get_legend_handles_labels()[0]
+
+
+def test_sampling_shows_means_and_spreads_by_draws() -> None:
+    keys = itertools.product((20, 50), (10, 300, np.inf), (0, 1))
+    frame = pd.DataFrame(keys, columns=["m", "n_samples", "draw"]).assign(s=0.5)
+    finite = np.isfinite(frame["n_samples"])
+    frame["signs"] = np.where(finite, 1 / frame["n_samples"] + frame["m"] / 1000, 0)
+    frame["signs"] += np.where(finite & (frame["draw"] == 1), 0.02, 0)
+    frame["predictions"] = np.where(finite, 2 / frame["n_samples"], 0)
+    frame["ari_exact"] = np.where(finite, 0.5 + frame["draw"] / 5, 0.9) + frame["m"] / 1000
+    figure, all_axes = plt.subplots(2, 1, figsize=(6, 7), layout="constrained")
+    plots.draw_sampling(*all_axes, frame)
+    assert_legible(all_axes)
+    upper, lower = all_axes
+    ys = {
+        label: handle[0].get_ydata()
+        for handle, label in zip(*upper.get_legend_handles_labels(), strict=True)
+    }
+    np.testing.assert_allclose(ys["predictions"], [0.2, 2 / 300])
+    np.testing.assert_allclose(ys["m = 20, s = 0.5"], [0.13, 1 / 300 + 0.03])
+    np.testing.assert_allclose(ys["m = 50, s = 0.5"], [0.16, 1 / 300 + 0.06])
+    bars = [handle[2][0].get_segments() for handle in drawn(upper)[1:]]
+    np.testing.assert_allclose(
+        [np.ptp(segment[:, 1]) for segments in bars for segment in segments],
+        2 * np.std([0, 0.02], ddof=1),
+    )
+    ticks = [label.get_text() for label in lower.get_xticklabels()]
+    assert ticks == ["10", "300", "exact, other\nrestarts"]
+    assert [label.get_text() for label in upper.get_xticklabels()] == ticks[:2]
+    # Hollow, apart on the right: the exact law with other restarts.
+    hollow = [c[0] for c in lower.containers if c[0].get_fillstyle() == "none"]
+    np.testing.assert_allclose([line.get_ydata()[0] for line in hollow], [0.92, 0.95])
+    assert all(round(line.get_xdata()[0]) == 2 for line in hollow)
+    plt.close(figure)
+
+
+@pytest.mark.parametrize("learned", ["logit", "naive Bayes"])
+def test_learned_shows_means_by_training_instances(learned: str) -> None:
+    rng = np.random.default_rng(0)
+    keys = itertools.product((0, 1), (10, 400), MARGINALS)
+    frame = pd.DataFrame(keys, columns=["repeat", "m", "marginals"])
+    models = ("fitted", "planted", "singletons")
+    for column in ("ari", "lost", *(f"zero_one_{model}" for model in models)):
+        frame[column] = rng.random(len(frame))
+    figure, all_axes = plt.subplots(3, 1, figsize=(6, 10), layout="constrained")
+    plots.draw_learned(*all_axes, frame.sample(frac=1, random_state=0), learned)
+    assert_legible(all_axes)
+    mean = frame.groupby(["marginals", "m"]).mean()
+    for axes, column in zip(all_axes, ("ari", "lost"), strict=False):
+        assert [line.get_label() for line in axes.lines] == list(MARGINALS)
+        assert len({to_hex(line.get_color()) for line in axes.lines}) == len(MARGINALS)
+        for line in axes.lines:
+            np.testing.assert_allclose(line.get_ydata(), mean.loc[line.get_label(), column])
+            assert line.get_xdata().tolist() == [10, 400]
+    lines = {line.get_label(): line for line in all_axes[2].lines}
+    assert list(lines) == [f"{model}, {name}" for model in models for name in (learned, "true")]
+    for (label, line), (model, name) in zip(
+        lines.items(), itertools.product(models, (learned, "true")), strict=True
+    ):
+        np.testing.assert_allclose(line.get_ydata(), mean.loc[name, f"zero_one_{model}"])
+        assert line.get_linestyle() == ("--" if label.endswith("true") else "-")
+    for axes in all_axes:
+        assert axes.get_xscale() == "log"
+        assert [label.get_text() for label in axes.get_xticklabels()] == ["10", "400"]
+    plt.close(figure)

@@ -1,0 +1,113 @@
+"""Monte Carlo inside the fit: the shortcut draws what the paper's estimator draws, and what it is
+worth."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import chi2
+from strategies import log_dirichlet
+
+from siscm.gumbel import counterfactual_probabilities, monte_carlo_probabilities
+from siscm.sampling_cost import monte_carlo_law, sampling_cost
+from siscm.sweep import Cell, sweep
+
+SIZES = (3, 4, 2)
+SMALL = {"n_samples": (20, 2000), "n_draws": 6, "n_test": 40, "group_sizes": SIZES}
+RUN = Cell(0, 30, 0.3)
+
+
+@pytest.fixture(scope="module")
+def frame() -> pd.DataFrame:
+    return sampling_cost(3, runs=[RUN], **SMALL)
+
+
+def test_draws_are_distributed_as_those_of_the_papers_estimator() -> None:
+    """Many estimates of one pair: counts of every outcome of four draws, by both, agree."""
+    rng = np.random.default_rng(0)
+    log_p, log_q = log_dirichlet(rng, (2, 3))
+    many = 4000
+    rows = np.tile(log_p, (many, 1)), np.tile(log_q, (many, 1)), np.zeros(many, dtype=int)
+    quick = monte_carlo_law(4, rng)(*rows)
+    slow = monte_carlo_probabilities(*rows, 4, rng)
+    exact = counterfactual_probabilities(log_p, log_q, 0)
+    assert (exact > 0.02).sum() > 1
+    codes = [(estimate * 4).round().astype(int) @ [25, 5, 1] for estimate in (quick, slow)]
+    table = np.array([np.bincount(code, minlength=101) for code in codes])
+    table = table[:, table.sum(axis=0) > 20]
+    assert table.shape[1] > 3
+    expected = table.sum(axis=0) / 2
+    statistic = ((table - expected) ** 2 / expected).sum()
+    assert statistic < chi2.ppf(0.999, table.shape[1] - 1)
+
+
+def test_the_impossible_is_never_drawn() -> None:
+    rng = np.random.default_rng(1)
+    log_p, log_q = log_dirichlet(rng, (2, 500, 4))
+    label = rng.integers(4, size=500)
+    exact = counterfactual_probabilities(log_p, log_q, label)
+    drawn = monte_carlo_law(300, rng)(log_p, log_q, label)
+    assert (exact == 0).any()
+    assert (drawn[exact == 0] == 0).all()
+    np.testing.assert_allclose(drawn.sum(axis=-1), 1)
+    np.testing.assert_allclose(drawn, exact, atol=5 * 0.5 / np.sqrt(300))
+
+
+def test_more_draws_change_less(frame: pd.DataFrame) -> None:
+    mean = frame.groupby("n_samples")[["signs", "sides", "predictions"]].mean()
+    assert (mean.loc[20] > mean.loc[2000]).all()
+    assert (mean.loc[2000, ["signs", "predictions"]] > 0).all()
+    assert (frame["sides"] <= frame["signs"]).all()
+
+
+def test_the_exact_law_changes_nothing_but_what_restarts_do(frame: pd.DataFrame) -> None:
+    exact = frame[np.isinf(frame["n_samples"])]
+    assert len(exact) == SMALL["n_draws"]
+    assert (exact[["signs", "sides", "predictions"]] == 0).all(axis=None)
+    assert exact["zero_one"].nunique() == 1
+
+
+def test_runs_are_those_of_the_sweep(frame: pd.DataFrame) -> None:
+    """With so many draws that nothing changes, the groups are those that the sweep finds."""
+    theirs = sweep(3, n_train=(30,), sparsities=(0.3,), n_repeats=1, group_sizes=SIZES).iloc[0]
+    assert (frame[["edges", "edge_ratio"]] == theirs[["edges", "edge_ratio"]]).all(axis=None)
+    ours = sampling_cost(
+        3, runs=[RUN], n_samples=[10**9], n_draws=1, n_test=5, group_sizes=SIZES
+    ).iloc[0]
+    assert ours["ari_planted"] == theirs["ari"]
+
+
+def test_only_sampling_differs_from_the_exact_fit() -> None:
+    """In a run so hard that other restarts find other groups, draws without noise find the same."""
+    found = sampling_cost(0, runs=[Cell(0, 20, 0.6)], n_samples=[10**9], n_draws=3, n_test=5)
+    finite = np.isfinite(found["n_samples"])
+    assert (found.loc[finite, "ari_exact"] == 1).all()
+    assert (found.loc[~finite, "ari_exact"] < 1).any()
+
+
+def test_a_row_a_draw_and_the_same_numbers_again(frame: pd.DataFrame) -> None:
+    assert len(frame) == 3 * SMALL["n_draws"]
+    assert not frame.isna().any(axis=None)
+    pd.testing.assert_frame_equal(sampling_cost(3, runs=[RUN], **SMALL), frame)
+    more = sampling_cost(3, runs=[Cell(1, 10, 0.6), RUN], **SMALL)
+    again = more[more["m"] == 30].reset_index(drop=True)
+    pd.testing.assert_frame_equal(again, frame)
+
+
+def test_without_an_edge_there_is_no_sign_to_change() -> None:
+    """Two experts of two groups, who violate."""
+    found = sampling_cost(
+        0, runs=[Cell(0, 60, 0.0)], n_samples=[10], n_draws=1, n_test=5, group_sizes=(1, 1)
+    )
+    assert (found["edges"] == 0).all()
+    assert found[["signs", "sides", "predictions"]].isna().all(axis=None)
+    assert (found["ari_exact"] == 1).all()
+
+
+def test_refusals() -> None:
+    for wrong in ({"runs": []}, {"n_samples": [0]}, {"n_draws": 0}, {"runs": [Cell(0, 0, 0.1)]}):
+        with pytest.raises(ValueError, match="at least one positive number"):
+            sampling_cost(0, **wrong)
+    with pytest.raises(ValueError, match="n_test is 1001; the sweep has 1000"):
+        sampling_cost(0, n_test=1001)
