@@ -323,13 +323,14 @@ def test_a_bar_shows_how_far_a_large_download_has_come(
 
 
 def script(url: str, then: str) -> list[str]:
-    """A fresh process that knows one file at ``url``, and heeds SIGHUP also under ``nohup``."""
+    """A fresh process that knows one file at ``url``, and heeds signals that the caller ignores."""
     digest = hashlib.sha256(CONTENT).hexdigest()
     return [
         sys.executable,
         "-c",
         "import signal, sys\nfrom siscm import registry\n"
         "signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         f"entry = registry.Entry({PATH!r}, {digest!r}, {url!r}, '', '')\n"
         f"registry.ENTRIES = {{entry.path: entry}}\n{then}\n",
     ]
