@@ -119,10 +119,11 @@ def objective(graph: SimilarityGraph, groups: Sequence[Sequence[int]]) -> float:
         If the groups are not a partition of the graph's experts.
     """
     group_of(groups, range(len(graph.experts)))
+    edges, weights = graph.edges, graph.weights
     for group in groups:
-        if not graph.edges[np.ix_(group, group)][~np.eye(len(group), dtype=bool)].all():
+        if not edges[np.ix_(group, group)][~np.eye(len(group), dtype=bool)].all():
             return float("inf")
-    return sum(_cost(graph.weights, group) for group in groups)
+    return sum(_cost(weights, group) for group in groups)
 
 
 def _cost(weights: FloatArray, group: Sequence[int]) -> float:
