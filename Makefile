@@ -37,7 +37,7 @@ define CHECK
 @$(REAL) $(BIN)/python -m siscm.extract --check
 endef
 
-.PHONY: help book book-real reproduce test test-quick test-real test-features lint outputs record data bench lock clean
+.PHONY: help book book-real reproduce test test-quick test-real test-features lint outputs record data bench sweep-exact lock clean
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z-]*\):[^#]*## */\1	/p' $(MAKEFILE_LIST) | expand -t 15
@@ -94,6 +94,9 @@ data: $(INSTALLED)  ## download the real files, or check those already there
 
 bench: $(INSTALLED)  ## rerun the benchmarks: benchmarks/results.json
 	for script in benchmarks/[!_]*.py; do $(SIMULATED) $(BIN)/python "$$script"; done
+
+sweep-exact: $(INSTALLED)  ## compare Algorithm 1 with the optimum on all 225 runs: expected/
+	$(SIMULATED) $(BIN)/python -m siscm.greedy_or_optimal
 
 # uv has a place of its own, so that a lock which no longer installs can still be remade.
 lock:  ## remake requirements.lock from pyproject.toml

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from itertools import combinations
 
 import numpy as np
@@ -13,6 +14,8 @@ from hypothesis import strategies as st
 from strategies import rngs
 
 from siscm import SimilarityGraph, partition
+from siscm.partition import TOLERANCE, ExactPartition
+from siscm.synthetic import make_synthetic_panel, sparsify
 
 
 def graph_of(weights: np.ndarray, edges: np.ndarray | None = None) -> SimilarityGraph:
@@ -286,3 +289,244 @@ def test_group_of_numbers_experts_by_name() -> None:
         partition.group_of([["b", "b"], ["a", "c"]], ["a", "b", "c"])
     with pytest.raises(ValueError, match="'z', who is not"):
         partition.group_of([["z"]], ["a"])
+
+
+@cache
+def pairs_of_partitions(size: int) -> np.ndarray:
+    """(partitions, pairs): whether each partition there is has a pair in one group."""
+    rows = [
+        [number[a] == number[b] for a, b in combinations(range(size), 2)]
+        for groups in all_partitions(list(range(size)))
+        for number in [partition.group_of(groups, range(size))]
+    ]
+    return np.array(rows)
+
+
+def quick_optimum(graph: SimilarityGraph) -> float:
+    """As :func:`optimum`, all partitions at once."""
+    size = len(graph.experts)
+    i, j = np.triu_indices(size, 1)
+    inside, edge = pairs_of_partitions(size), graph.edges[i, j]
+    cliques = ~inside[:, ~edge].any(axis=1)
+    return float((inside[:, edge] @ graph.weights[i, j][edge])[cliques].min())
+
+
+def in_parts(rng: np.random.Generator, size: int) -> SimilarityGraph:
+    """Experts in up to three parts without an edge between them."""
+    whole, part = random_graph(rng, size, 3), rng.integers(0, 3, size=size)
+    return graph_of(np.nan_to_num(whole.weights), whole.edges & np.equal.outer(part, part))
+
+
+def assert_proven(graph: SimilarityGraph, best: ExactPartition, value: float) -> None:
+    assert best.optimal
+    assert all(is_clique(graph, group) for group in best.groups)
+    assert best.groups == sorted(sorted(group) for group in best.groups)
+    assert sorted(h for group in best.groups for h in group) == list(range(len(graph.experts)))
+    assert best.objective == partition.objective(graph, best.groups)
+    np.testing.assert_allclose([best.objective, best.bound], value, atol=TOLERANCE)
+    assert best.bound <= best.objective
+
+
+def test_the_quick_brute_force_agrees_with_the_slow_one() -> None:
+    for seed in range(20):
+        graph = random_graph(np.random.default_rng(seed), 2 + seed % 5, 3)
+        np.testing.assert_allclose(quick_optimum(graph), optimum(graph), atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["in thirds", "ties", "only gains", "only costs", "in parts"])
+def test_exact_agrees_with_brute_force(kind: str) -> None:
+    """Over 500 graphs of up to eight experts, with pairs that cannot be similar, zeros and ties."""
+    n_better = 0
+    for seed in range(110):
+        rng = np.random.default_rng([seed, len(kind)])
+        size = int(rng.integers(2, 9))
+        if kind == "in parts":
+            graph = in_parts(rng, size)
+        else:
+            graph = random_graph(rng, size, 1 if kind == "ties" else 4)
+        if kind.startswith("only"):
+            sign = -1 if kind == "only gains" else 1
+            graph = graph_of(sign * np.abs(np.nan_to_num(graph.weights)), graph.edges)
+        value = quick_optimum(graph)
+        best = partition.exact(graph)
+        assert_proven(graph, best, value)
+        once = partition.objective(graph, partition.greedy(graph, 1, rng=rng))
+        n_better += best.objective < once - TOLERANCE
+    assert (n_better > 5) == (kind != "only costs")
+
+
+@given(rng=rngs(), size=st.integers(0, 8), rounds=st.integers(0, 3))
+def test_limits_never_lead_to_a_wrong_claim(
+    rng: np.random.Generator, size: int, rounds: int
+) -> None:
+    graph = random_graph(rng, size, 3)
+    value = quick_optimum(graph) if size > 1 else 0.0
+    best = partition.exact(graph, node_limit=0, round_limit=rounds)
+    assert best.bound - 1e-9 <= value <= best.objective + 1e-9
+    assert best.optimal == (best.objective - best.bound <= TOLERANCE)
+    assert best.gap == best.objective - best.bound
+    assert all(is_clique(graph, group) for group in best.groups)
+
+
+def rings(*sizes: int) -> SimilarityGraph:
+    """Experts around circles, each similar to the two beside her, if she gains by it."""
+    start = np.cumsum([0, *sizes])
+    edges = np.zeros((start[-1], start[-1]), dtype=bool)
+    for first, size in zip(start[:-1], sizes, strict=True):
+        around = np.arange(size)
+        edges[first + around, first + (around + 1) % size] = True
+    return graph_of(np.full(edges.shape, -1.0), edges | edges.T)
+
+
+def test_what_a_limit_leaves_open_is_the_gap() -> None:
+    """In an odd ring of n, (n - 1) / 2 pairs; without branching, n / 2 cannot be ruled out."""
+    graph = rings(5, 7, 4, 1)
+    limited = partition.exact(graph, node_limit=0)
+    np.testing.assert_allclose([limited.objective, limited.bound, limited.gap], [-7, -8, 1])
+    assert not limited.optimal
+    best = partition.exact(graph)
+    np.testing.assert_allclose([best.objective, best.bound], [-7, -7], atol=TOLERANCE)
+    assert best.optimal
+    hurried = partition.exact(graph, time_limit=0)
+    assert (hurried.objective, hurried.bound) == (-7, -16)
+
+
+def test_exact_of_hardly_anything() -> None:
+    """No expert, one, no edge, every edge a zero or a cost: nothing gains, and that is proven."""
+    nobody = graph_of(np.empty((0, 0)))
+    assert partition.exact(nobody) == ExactPartition([], 0.0, 0.0)
+    assert partition.exact(graph_of(np.zeros((1, 1)))) == ExactPartition([[0]], 0.0, 0.0)
+    never_met = graph_of(np.full((3, 3), -1.0), np.zeros((3, 3), dtype=bool))
+    assert np.isnan(never_met.weights).all()
+    assert partition.exact(never_met) == ExactPartition([[0], [1], [2]], 0.0, 0.0)
+    costs = graph_of(np.full((3, 3), 0.5))
+    assert partition.exact(costs) == ExactPartition([[0], [1], [2]], 0.0, 0.0)
+    zeros = graph_of(np.zeros((3, 3)))
+    assert partition.exact(zeros) == ExactPartition([[0, 1, 2]], 0.0, 0.0)
+    assert partition.exact(zeros, round_limit=0, node_limit=0).optimal
+
+
+def test_exact_where_every_pair_violates() -> None:
+    together = 1 - np.eye(4, dtype=np.int64)
+    graph = SimilarityGraph(pd.Index(range(4)), together, together, -1.0 * together)
+    assert partition.exact(graph) == ExactPartition([[0], [1], [2], [3]], 0.0, 0.0)
+
+
+@pytest.mark.parametrize("weight", [-1.0, 0.0, 1.0])
+def test_exact_of_two(weight: float) -> None:
+    best = partition.exact(graph_of(np.full((2, 2), weight)))
+    groups = [[0, 1]] if weight <= 0 else [[0], [1]]
+    assert best == ExactPartition(groups, min(weight, 0.0), min(weight, 0.0))
+
+
+def test_what_algorithm_1_finds_is_kept_if_nothing_is_better() -> None:
+    """A partition in which somebody joins for nothing is as good as one in which she is alone."""
+    weights = np.full((3, 3), -1.0)
+    weights[2] = weights[:, 2] = [0.5, -0.5, 0]
+    assert partition.exact(graph_of(weights)).groups == [[0, 1, 2]]
+
+
+def synthetic_graph(
+    n: int, sparsity: float, *, sizes: tuple[int, ...] = (8,) * 9 + (7,) * 6
+) -> SimilarityGraph:
+    """Of 114 experts, as many as in the paper's CIFAR-10H."""
+    rng = np.random.default_rng(0)
+    panel = make_synthetic_panel(n, rng, group_sizes=sizes)
+    kept = sparsify(panel.opinions, sparsity, rng)
+    return SimilarityGraph.from_opinions(panel.log_marginals, kept)
+
+
+def test_exact_on_114_experts() -> None:
+    """Proven where most edges are within groups; else a bound that more rounds improve."""
+    clear, unclear = synthetic_graph(20, 0.3), synthetic_graph(20, 0.5)
+    assert partition.exact(clear).optimal
+    some = [partition.exact(unclear, round_limit=n) for n in (0, 1, 2)]
+    greedy = partition.greedy(unclear, rng=np.random.default_rng(0))
+    for best in some:
+        assert len(unclear.experts) == 114 == sum(len(group) for group in best.groups)
+        assert all(is_clique(unclear, group) for group in best.groups)
+        assert best.objective <= partition.objective(unclear, greedy)
+        assert best.gap > 0
+        assert not best.optimal
+    assert some[0].bound < some[1].bound < some[2].bound
+
+
+def test_exact_repeats_and_takes_a_generator() -> None:
+    graph = synthetic_graph(10, 0.6, sizes=(5, 6, 7))
+    best = partition.exact(graph)
+    assert partition.exact(graph) == best
+    other = partition.exact(graph, rng=np.random.default_rng(7))
+    np.testing.assert_allclose(other.objective, best.objective, atol=TOLERANCE)
+
+
+def test_a_gap_is_never_negative() -> None:
+    assert ExactPartition([[0]], -1.0, -1.0 + 1e-12).gap == 0
+    assert ExactPartition([[0]], -1.0, -1.5).gap == 0.5
+    assert not ExactPartition([[0]], -1.0, -1.0 - 2 * TOLERANCE).optimal
+
+
+def test_exact_refuses_limits_and_weights_it_cannot_use() -> None:
+    graph = graph_of(np.full((3, 3), -1.0))
+    for limit in ("node_limit", "round_limit", "time_limit"):
+        with pytest.raises(ValueError, match=f"negative: .*{limit}=-1"):
+            partition.exact(graph, **{limit: -1})
+    for value in (np.nan, np.inf, -np.inf):
+        weights = np.full((3, 3), -1.0)
+        weights[1, 2] = value
+        broken = graph_of(weights)
+        with pytest.raises(ValueError, match=f"experts 1 and 2 has the weight {value}"):
+            partition.exact(broken)
+
+
+def one_move(groups: list[list[int]]) -> Iterator[list[list[int]]]:
+    """All partitions that are one move away."""
+    for group in groups:
+        for expert in group:
+            rest = [[h for h in other if h != expert] for other in groups]
+            for i, other in enumerate([*rest, []]):
+                moved = [*rest, []]
+                moved[i] = [*other, expert]
+                yield [one for one in moved if one]
+
+
+@given(rng=rngs(), size=st.integers(0, 8), levels=st.integers(0, 4))
+def test_refining_ends_where_no_move_helps(
+    rng: np.random.Generator, size: int, levels: int
+) -> None:
+    graph = random_graph(rng, size, levels)
+    start = partition.greedy(graph, 1, rng=rng)
+    groups = partition.refine(graph, start)
+    value = partition.objective(graph, groups)
+    assert value <= partition.objective(graph, start) + 1e-12
+    assert groups == sorted(sorted(group) for group in groups)
+    assert all(partition.objective(graph, other) >= value - 1e-9 for other in one_move(groups))
+    if all(
+        partition.objective(graph, other) >= partition.objective(graph, start) - 1e-12
+        for other in one_move(start)
+    ):
+        assert groups == start
+
+
+def test_refining_step_by_step() -> None:
+    """From everybody in pairs: 1 leaves 2 for 0 (-3 for +2), then 2, left alone, joins 3 (-2)."""
+    graph = graph_of(WORKED, WORKED_EDGES)
+    assert partition.refine(graph, [[0], [1, 2], [3], [4]]) == [[0, 1], [2, 3], [4]]
+    # Out to be alone, where nobody else is worth joining.
+    costs = graph_of(np.full((3, 3), 1.0))
+    assert partition.refine(costs, [[0, 1, 2]]) == [[0], [1], [2]]
+
+
+def test_greedy_with_local_search_is_never_worse_and_often_better() -> None:
+    n_better = 0
+    for seed in range(30):
+        graph = random_graph(np.random.default_rng(seed), 15, 3)
+        plain, searched = (
+            partition.objective(
+                graph,
+                partition.greedy(graph, 3, rng=np.random.default_rng(seed), local_search=on),
+            )
+            for on in (False, True)
+        )
+        assert searched <= plain + 1e-12
+        n_better += searched < plain - 1e-6
+    assert n_better > 5

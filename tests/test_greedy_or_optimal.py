@@ -1,0 +1,148 @@
+"""Algorithm 1 beside the optimum: the sweep's own runs, and an order that cannot be otherwise."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from siscm import greedy_or_optimal
+from siscm.greedy_or_optimal import METHODS, RUNS, compare, record, summary
+from siscm.pages import ROOT
+from siscm.partition import TOLERANCE
+from siscm.sweep import N_REPEATS, N_TRAIN, SPARSITIES, Cell, sweep
+
+SIZES = (5, 6, 7)
+SOME = (Cell(0, 10, 0.6), Cell(1, 10, 0.6), Cell(0, 60, 0.9), Cell(0, 60, 0.1))
+SMALL = {"runs": SOME, "n_test": 50, "group_sizes": SIZES}
+
+
+@pytest.fixture(scope="module")
+def frame() -> pd.DataFrame:
+    return compare(4, **SMALL)
+
+
+def by_method(frame: pd.DataFrame, column: str) -> pd.DataFrame:
+    """A row a run, a column a method."""
+    return frame.pivot(index=["repeat", "m", "s"], columns="method", values=column)
+
+
+def test_a_row_a_run_and_method(frame: pd.DataFrame) -> None:
+    assert len(frame) == len(SOME) * len(METHODS)
+    assert list(frame["method"]) == list(METHODS) * len(SOME)
+    assert not frame.isna().any(axis=None)
+    same = frame.groupby(["repeat", "m", "s"])[["edges", "edge_ratio", "bound"]].nunique()
+    assert (same == 1).all(axis=None)
+
+
+def test_the_better_the_search_the_lower_the_objective(frame: pd.DataFrame) -> None:
+    value = by_method(frame, "objective")
+    for method in ("restarts", "local search"):
+        assert (value[method] <= value["greedy"] + 1e-9).all()
+    for method in METHODS:
+        assert (value["exact"] <= value[method] + TOLERANCE).all()
+    assert (value["exact"] < value["greedy"] - 0.01).any()
+
+
+def test_optimal_is_what_reaches_the_bound(frame: pd.DataFrame) -> None:
+    assert (frame["optimal"] == (frame["objective"] - frame["bound"] <= TOLERANCE)).all()
+    assert by_method(frame, "optimal")["exact"].all()
+    np.testing.assert_allclose(
+        frame["gap"], (frame["objective"] - frame["bound"]).clip(0), rtol=0, atol=1e-12
+    )
+    assert (by_method(frame, "ari")["planted"] == 1).all()
+    clear = frame[(frame["m"] == 60) & (frame["s"] == 0.1)]
+    assert (clear["edge_ratio"] > 0.9).all()
+    assert clear["optimal"].all()
+
+
+def test_graphs_and_greedy_are_those_of_the_sweep(frame: pd.DataFrame) -> None:
+    theirs = sweep(
+        4, n_train=(10, 60), sparsities=(0.1, 0.6, 0.9), n_repeats=2, group_sizes=SIZES
+    ).set_index(["repeat", "m", "s"])
+    ours = frame[frame["method"] == "greedy"].set_index(["repeat", "m", "s"])
+    same = ["edges", "edge_ratio", "objective", "groups", "ari"]
+    pd.testing.assert_frame_equal(ours[same], theirs.loc[ours.index, same])
+
+
+def test_losses_are_those_of_the_sweep() -> None:
+    theirs = sweep(4, n_train=(10,), sparsities=(0.6,), n_repeats=1, group_sizes=SIZES).iloc[0]
+    ours = compare(4, runs=[Cell(0, 10, 0.6)], group_sizes=SIZES).set_index("method")["zero_one"]
+    np.testing.assert_allclose(ours["greedy"], theirs["zero_one_fitted"])
+    np.testing.assert_allclose(ours["planted"], theirs["zero_one_true"])
+
+
+def test_the_same_numbers_for_any_number_of_processes(frame: pd.DataFrame) -> None:
+    pd.testing.assert_frame_equal(compare(4, **SMALL, n_jobs=2), frame)
+
+
+def test_summaries_count_and_average(frame: pd.DataFrame) -> None:
+    cells = summary(frame)
+    assert len(cells) == 3 * len(METHODS)  # two of the runs are of one cell
+    assert cells["runs"].sum() == len(frame)
+    one = cells.loc[(10, 0.6, "greedy")]
+    rows = frame[(frame["m"] == 10) & (frame["method"] == "greedy")]
+    assert one["runs"] == 2
+    assert one["optimal"] == rows["optimal"].sum()
+    np.testing.assert_allclose(one["gap"], rows["gap"].mean())
+    np.testing.assert_allclose(one["worst_gap"], rows["gap"].max())
+    np.testing.assert_allclose(one["ari"], rows["ari"].mean())
+    bands = summary(frame, by_ratio=True)
+    assert bands["runs"].sum() == len(frame)
+    for band, method in bands.index:
+        inside = frame["edge_ratio"].between(band.left, band.right, inclusive="right")
+        rows = frame[inside & (frame["method"] == method)]
+        np.testing.assert_allclose(bands.loc[(band, method), "zero_one"], rows["zero_one"].mean())
+
+
+def test_what_is_written_down_can_be_read_again(frame: pd.DataFrame) -> None:
+    """Infinite gaps, of planted groups that are no cliques, as null: JSON has no infinity."""
+    assert np.isinf(by_method(frame, "gap")["planted"]).any()
+    written = record(frame)
+    assert json.loads(json.dumps(written, allow_nan=False)) == written
+    cell = written["cells"]["s=0.6, m=10"]
+    assert (cell["runs"], cell["proven"], cell["worst_gap"]) == (2, 2, 0)
+    ari = by_method(frame, "ari").loc[pd.IndexSlice[:, 10, 0.6], :].mean()
+    np.testing.assert_allclose(
+        [cell["greedy_ari"], cell["exact_ari"]], ari[["greedy", "exact"]], atol=5e-5
+    )
+
+
+def test_main_writes_the_whole_grid(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, frame: pd.DataFrame
+) -> None:
+    asked = []
+
+    def pretend(seed: int, *, runs: list[Cell], n_jobs: int) -> pd.DataFrame:
+        asked.extend(runs)
+        return frame
+
+    (tmp_path / "expected").mkdir()
+    monkeypatch.setattr(greedy_or_optimal, "ROOT", tmp_path)
+    monkeypatch.setattr(greedy_or_optimal, "compare", pretend)
+    greedy_or_optimal.main()
+    written = json.loads((tmp_path / "expected" / "synthetic_exact.json").read_text())
+    assert len(set(asked)) == written["runs"] == N_REPEATS * len(RUNS) == 225
+    assert set(RUNS) < set(asked)
+    assert {"date", "versions", "node_limit", "cells", "edge_ratios"} < set(written)
+
+
+def test_the_record_is_of_the_whole_grid() -> None:
+    """What ``make sweep-exact`` wrote; to recompute it takes a minute, so its claims are held."""
+    recorded = json.loads((ROOT / "expected" / "synthetic_exact.json").read_text())
+    names = {f"s={s:g}, m={m}" for m in N_TRAIN for s in SPARSITIES}
+    assert set(recorded["cells"]) == names
+    for cell in recorded["cells"].values():
+        assert cell["runs"] == cell["proven"] == N_REPEATS
+        assert cell["worst_gap"] <= TOLERANCE
+
+
+def test_refusals() -> None:
+    for wrong in ({"runs": []}, {"n_test": 0}, {"runs": [Cell(0, 0, 0.1)]}):
+        with pytest.raises(ValueError, match="at least one positive number"):
+            compare(0, **wrong)
+    with pytest.raises(ValueError, match="n_test is 1001; the sweep has 1000"):
+        compare(0, n_test=1001)

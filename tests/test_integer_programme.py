@@ -1,0 +1,274 @@
+"""The integer programme: its inequalities hold for every partition, its bounds for every limit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from itertools import combinations, permutations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import OptimizeResult
+from strategies import rngs
+
+from siscm import integer_programme
+from siscm.integer_programme import Limits, Programme, rounded, violated
+
+NO_LIMIT = Limits(nodes=10**6, rounds=10**6)
+
+
+def random_programme(rng: np.random.Generator, size: int, levels: int = 3) -> Programme:
+    """Weights in thirds, edges with a random density; begins with everybody alone."""
+    weights = rng.integers(-levels, levels + 1, size=(size, size)) / 3
+    edges = np.triu(rng.random((size, size)) < rng.uniform(0.3, 1), 1)
+    return programme(np.triu(weights, 1) + np.triu(weights, 1).T, edges | edges.T)
+
+
+def programme(weights: np.ndarray, edges: np.ndarray) -> Programme:
+    return Programme(edges, weights, np.arange(len(edges)), 1e-6)
+
+
+def ring(size: int) -> Programme:
+    """Everybody has two neighbours, each worth 1: the best are pairs, and it begins with them."""
+    edges = np.zeros((size, size), dtype=bool)
+    edges[np.arange(size), np.arange(size) - 1] = True
+    return Programme(edges | edges.T, np.full((size, size), -1.0), np.arange(size) // 2, 1e-6)
+
+
+def optimum(problem: Programme) -> float:
+    """By dynamic programming over sets of experts: the best for a set, by its last one's group."""
+    size = len(problem.edges)
+    weights = np.zeros(problem.edges.shape)
+    weights[problem.i, problem.j] = problem.cost
+    apart = np.triu(~problem.edges, 1)
+    sets = np.arange(2**size)
+    member = (sets[:, None] >> np.arange(size) & 1).astype(float)
+    alone = np.einsum("si,ij,sj->s", member, weights, member)
+    alone[np.einsum("si,ij,sj->s", member, apart, member) > 0] = np.inf
+    best = np.zeros(2**size)
+    for one in sets[1:]:
+        last = 1 << (int(one).bit_length() - 1)
+        groups = sets[last : one + 1]
+        groups = groups[(groups | one) == one]
+        best[one] = (alone[groups] + best[one ^ groups]).min()
+    return float(best[-1])
+
+
+def together(number: np.ndarray) -> np.ndarray:
+    """The square x of a partition."""
+    return (np.equal.outer(number, number) & ~np.eye(len(number), dtype=bool)).astype(float)
+
+
+@given(rng=rngs(), size=st.integers(1, 9))
+def test_the_optimum_is_found_and_proven(rng: np.random.Generator, size: int) -> None:
+    problem = random_programme(rng, size)
+    problem.solve(NO_LIMIT)
+    assert problem.proven
+    np.testing.assert_allclose([problem.value, problem.bound], optimum(problem), atol=1e-6)
+
+
+def test_larger_graphs_that_take_inequalities_and_branching(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Close to rings, where inequalities alone leave halves; beside dynamic programming."""
+    calls = count_calls(monkeypatch, "milp")
+    for seed in range(25):
+        rng = np.random.default_rng(seed)
+        size = int(rng.integers(9, 13))
+        edges = np.triu(rng.random((size, size)) < 0.15, 1) | ring(size).edges
+        edges = np.triu(edges, 1) | np.triu(edges, 1).T
+        weights = -1 + 0.2 * np.triu(rng.random((size, size)), 1)
+        problem = programme(np.minimum(weights, weights.T), edges)
+        problem.solve(NO_LIMIT)
+        assert problem.proven
+        np.testing.assert_allclose([problem.value, problem.bound], optimum(problem), atol=1e-6)
+    assert len(calls) > 5
+
+
+def count_calls(monkeypatch: pytest.MonkeyPatch, name: str) -> list[OptimizeResult]:
+    """What a solver of SciPy's has answered so far."""
+    answers: list[OptimizeResult] = []
+    solver = getattr(integer_programme, name)
+
+    def counted(*args: object, **options: object) -> OptimizeResult:
+        answers.append(solver(*args, **options))
+        return answers[-1]
+
+    monkeypatch.setattr(integer_programme, name, counted)
+    return answers
+
+
+@given(rng=rngs(), size=st.integers(2, 8), rounds=st.integers(0, 4), nodes=st.integers(0, 1))
+def test_limits_leave_a_partition_and_a_bound(
+    rng: np.random.Generator, size: int, rounds: int, nodes: int
+) -> None:
+    problem = random_programme(rng, size)
+    problem.solve(Limits(nodes, rounds))
+    best = optimum(problem)
+    assert problem.bound - 1e-9 <= best <= problem.value + 1e-9
+    for a, b in combinations(range(size), 2):
+        assert problem.edges[a, b] or problem.number[a] != problem.number[b]
+    assert problem.proven == (problem.value - problem.bound <= 1e-6)
+
+
+def test_a_ring_of_five_needs_branching() -> None:
+    """Two pairs of five are worth 2; halves all around, which no inequality forbids, are 2.5."""
+    problem = ring(5)
+    problem.solve(Limits(nodes=0, rounds=100))
+    np.testing.assert_allclose([problem.value, problem.bound], [-2, -2.5])
+    assert not problem.proven
+    problem.solve(NO_LIMIT)
+    np.testing.assert_allclose([problem.value, problem.bound], [-2, -2], atol=1e-6)
+    assert problem.proven
+
+
+def test_without_limits_nothing_is_asked_of_the_clock() -> None:
+    assert Limits(1, 1).options(mip_rel_gap=0) == {"mip_rel_gap": 0}
+    left = Limits(1, 1, time.monotonic() + 100).options()["time_limit"]
+    assert 99 < left <= 100
+    assert Limits(1, 1, time.monotonic() - 1).options()["time_limit"] == 0
+
+
+def test_time_that_is_up_proves_nothing() -> None:
+    """Only what is plain at the start: no group can be worth more than all its good edges."""
+    for problem in (ring(5), ring(51), random_programme(np.random.default_rng(0), 40)):
+        start = float(np.minimum(problem.cost, 0).sum())
+        problem.solve(Limits(100, 100, time.monotonic() - 1))
+        assert problem.bound == start
+        assert not problem.proven
+
+
+@pytest.mark.parametrize("status", [1, 2, 3, 4])
+def test_a_relaxation_that_stopped_short_gives_no_bound(
+    monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    def stopped(cost: np.ndarray, **_: object) -> OptimizeResult:
+        marginals = OptimizeResult(marginals=np.zeros(1))
+        return OptimizeResult(status=status, x=0 * cost, fun=0.0, ineqlin=marginals)
+
+    monkeypatch.setattr(integer_programme, "linprog", stopped)
+    problem = ring(5)
+    problem.solve(NO_LIMIT)
+    assert (problem.value, problem.bound) == (-2, -5)
+
+
+@pytest.mark.parametrize(
+    ("status", "dual", "bound"),
+    [
+        (1, -2.25, -2.25),  # stopped by a limit: what the tree has proven by then
+        (1, -np.inf, -2.5),
+        (1, None, -2.5),
+        (1, np.nan, -2.5),
+        (1, -3, -2.5),  # worse than what the relaxation has proven
+        (2, -2, -2.5),
+        (3, -2, -2.5),
+        (4, -2, -2.5),
+    ],
+)
+def test_branching_that_stopped_short(
+    monkeypatch: pytest.MonkeyPatch, status: int, dual: float | None, bound: float
+) -> None:
+    def stopped(cost: np.ndarray, **_: object) -> OptimizeResult:
+        scaled = None if dual is None else dual * -cost.min()  # every weight is -1
+        return OptimizeResult(status=status, x=None, mip_dual_bound=scaled, mip_node_count=3)
+
+    monkeypatch.setattr(integer_programme, "milp", stopped)
+    problem = ring(5)
+    problem.solve(Limits(nodes=3, rounds=100))
+    np.testing.assert_allclose([problem.value, problem.bound], [-2, bound])
+    assert not problem.proven
+
+
+def every_set(problem: Programme) -> Iterator[tuple[int, np.ndarray]]:
+    """All inequalities: everybody, and each set of two or more neighbours."""
+    for v, row in enumerate(problem.edges):
+        near = np.flatnonzero(row)
+        for count in range(2, len(near) + 1):
+            yield from ((v, np.array(T)) for T in combinations(near, count))
+
+
+def test_inequalities_hold_for_every_partition_and_only_for_partitions() -> None:
+    """All x of 0 and 1 on a graph of five: those that satisfy every triple are the partitions."""
+    edges = ~np.eye(5, dtype=bool)
+    edges[0, 4] = edges[4, 0] = edges[1, 3] = edges[3, 1] = False
+    problem = programme(np.full((5, 5), -1.0), edges)
+    sets = list(every_set(problem))
+    problem._add(sets)
+    A, pairs = problem.inequalities.toarray(), np.array([len(T) == 2 for _, T in sets])
+    n_partitions = 0
+    for code in range(2 ** len(problem.cost)):
+        x = (code >> np.arange(len(problem.cost)) & 1).astype(float)
+        square = problem._matrix(x)
+        linked = {(a, b) for a, b in permutations(range(5), 2) if square[a, b]}
+        transitive = all(
+            (a, c) in linked for a, b in linked for b2, c in linked if b == b2 and a != c
+        )
+        n_partitions += transitive
+        assert (A[pairs] @ x <= 1).all() == transitive == (A @ x <= 1).all()
+        assert (violated(square, sets=False) == []) == transitive
+        if transitive:
+            np.testing.assert_array_equal(together(rounded(square)), square)
+    assert n_partitions > 10
+
+
+@given(rng=rngs(), size=st.integers(1, 9))
+def test_every_violated_triple_is_found_the_worst_first(
+    rng: np.random.Generator, size: int
+) -> None:
+    x = np.triu(rng.random((size, size)) * (rng.random((size, size)) < 0.7), 1)
+    x += x.T
+    excess = {
+        (v, a, b): x[v, a] + x[v, b] - x[a, b] - 1
+        for v, a, b in permutations(range(size), 3)
+        if a < b and x[v, a] + x[v, b] - x[a, b] > 1 + 1e-6
+    }
+    found = [(v, *T.tolist()) for v, T in violated(x, sets=False)]
+    assert set(found) == set(excess)
+    assert len(found) == len(excess)
+    np.testing.assert_allclose([excess[one] for one in found], sorted(excess.values())[::-1])
+
+
+@given(rng=rngs(), size=st.integers(4, 9))
+def test_larger_sets_are_violated(rng: np.random.Generator, size: int) -> None:
+    x = np.triu(rng.random((size, size)) * (rng.random((size, size)) < 0.7) * 0.5, 1)
+    x += x.T
+    n_triples = len(violated(x, sets=False))
+    for v, T in violated(x, sets=True)[n_triples:]:
+        assert len(T) > 2
+        assert len(set(T)) == len(T)
+        assert v not in T
+        assert x[v, T].sum() - np.triu(x[np.ix_(T, T)], 1).sum() > 1
+
+
+def test_a_star_violates_with_all_its_ends() -> None:
+    """Half with each of five, of whom no two are together: each triple holds, but 5 / 2 > 1."""
+    x = np.zeros((6, 6))
+    x[0, 1:] = x[1:, 0] = 0.5
+    assert violated(x, sets=False) == []
+    ((centre, members),) = violated(x, sets=True)
+    assert (centre, members.tolist()) == (0, [1, 2, 3, 4, 5])
+
+
+@given(rng=rngs(), size=st.integers(0, 9))
+def test_any_x_rounds_to_groups_of_which_all_are_more_than_half_together(
+    rng: np.random.Generator, size: int
+) -> None:
+    x = np.triu(rng.random((size, size)), 1)
+    x += x.T
+    number = rounded(x)
+    assert (number >= 0).all()
+    assert (x[together(number) > 0] > 0.5).all()
+
+
+def test_an_inequality_that_stays_slack_is_dropped_but_not_the_proof() -> None:
+    rng = np.random.default_rng(5)
+    problem = random_programme(rng, 20)
+    added: list[int] = []
+    add: Callable[..., bool] = problem._add
+    problem._add = lambda new: added.append(len(new)) or add(new)  # type: ignore[method-assign, assignment]
+    problem.solve(NO_LIMIT)
+    assert problem.proven
+    assert problem.inequalities.shape[0] < sum(added)
+    assert problem.inequalities.shape[0] == len(problem.slack_for)
