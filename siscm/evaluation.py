@@ -240,15 +240,13 @@ def summary(
         raise ValueError(f"uniform_weight is {uniform_weight}; it must be in [0, 1).")
     if n_bootstrap < 1:
         raise ValueError(f"n_bootstrap is {n_bootstrap}; at least one resample is needed.")
-    mixed = (1 - uniform_weight) * pairs["probability"] + uniform_weight / n_classes
-    with np.errstate(divide="ignore"):
-        scores = pd.DataFrame(
-            {
-                "instance": pairs["instance"],
-                "accuracy": (pairs["prediction"] == pairs["truth"]).astype(float),
-                "log_loss": -np.log(mixed),
-            }
-        )
+    scores = pd.DataFrame(
+        {
+            "instance": pairs["instance"],
+            "accuracy": (pairs["prediction"] == pairs["truth"]).astype(float),
+            "log_loss": log_loss(pairs["probability"].to_numpy(), n_classes, uniform_weight),
+        }
+    )
     same = pairs["same_group"].to_numpy(dtype=bool)
     rows = {}
     # The same resampled instances everywhere, so that rows with equal scores have equal intervals.
@@ -262,6 +260,14 @@ def summary(
             row |= _ratio(score, totals, sizes, n_bootstrap, np.random.default_rng(seed))
         rows[scenario] = row
     return pd.DataFrame.from_dict(rows, orient="index").astype({"n_pairs": int})
+
+
+def log_loss(
+    probability: FloatArray, n_classes: int, uniform_weight: float = UNIFORM_WEIGHT
+) -> FloatArray:
+    """Minus the logarithm of what the truth was given, a little of the uniform law mixed in."""
+    with np.errstate(divide="ignore"):
+        return -np.log((1 - uniform_weight) * probability + uniform_weight / n_classes)
 
 
 def _ratio(

@@ -10,7 +10,6 @@ better objective nearer to the groups that are planted, and its loss lower?
 from __future__ import annotations
 
 import datetime
-import json
 import platform
 from collections.abc import Sequence
 from copy import deepcopy
@@ -24,7 +23,8 @@ from joblib import Parallel, delayed
 
 from siscm import partition
 from siscm.graph import SimilarityGraph
-from siscm.pages import ROOT
+from siscm.integer_programme import Limits
+from siscm.pages import write_expected
 from siscm.partition import TOLERANCE
 from siscm.progress import shown
 from siscm.recovery import adjusted_rand
@@ -36,8 +36,8 @@ from siscm.sweep import (
     SPARSITIES,
     Cell,
     PairLosses,
-    draw_panel,
-    edge_ratio,
+    about,
+    first_of_tests,
     pair_losses,
     stream,
 )
@@ -52,9 +52,6 @@ local search after each; the best partition; and the groups that are planted."""
 
 MORE_RESTARTS = 10 * N_RESTARTS
 
-NODE_LIMIT = 100
-"""Of branch and bound; work, not time, so that every machine stops at the same place."""
-
 RATIOS = (0.0, 0.2, 0.25, 0.3, 0.4, 0.5, 1.0)
 """Bounds of the bands of edge ratios that are looked at apart."""
 
@@ -63,7 +60,7 @@ def compare(
     seed: int = 0,
     *,
     runs: Sequence[Cell] = RUNS,
-    node_limit: int = NODE_LIMIT,
+    node_limit: int = Limits.nodes,
     n_test: int = N_TEST,
     group_sizes: Sequence[int] = GROUP_SIZES,
     n_jobs: int = 1,
@@ -111,13 +108,11 @@ def compare(
         raise ValueError(
             f"runs={list(runs)} and n_test={n_test} must hold at least one positive number each."
         )
-    if n_test > N_TEST:
-        raise ValueError(f"n_test is {n_test}; the sweep has {N_TEST} test instances.")
     longest = max(run.n_train for run in runs)
     trains, losses = {}, {}
     for repeat in sorted({run.repeat for run in runs}):
-        trains[repeat], test = draw_panel(seed, repeat, longest, group_sizes=group_sizes)
-        losses[repeat] = pair_losses(test.part(0, n_test))["zero_one"]
+        trains[repeat], test = first_of_tests(seed, repeat, longest, n_test, group_sizes)
+        losses[repeat] = pair_losses(test)["zero_one"]
     tables = Parallel(n_jobs, return_as="generator")(
         delayed(_compare)(
             run,
@@ -155,11 +150,7 @@ def _compare(
         value = partition.objective(graph, groups)
         rows.append(
             {
-                "repeat": run.repeat,
-                "m": run.n_train,
-                "s": run.sparsity,
-                "edges": int(graph.edges.sum()) // 2,
-                "edge_ratio": edge_ratio(graph, train.groups),
+                **about(run, graph, train.groups),
                 "bound": best.bound,
                 "method": method,
                 "objective": value,
@@ -246,12 +237,11 @@ def main() -> None:
             "scipy": scipy.__version__,
         },
         "seed": seed,
-        "node_limit": NODE_LIMIT,
+        "node_limit": Limits.nodes,
         "runs": len(runs),
         **record(frame),
     }
-    path = ROOT / "expected" / "synthetic_exact.json"
-    path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    write_expected("synthetic_exact", content)
 
 
 if __name__ == "__main__":

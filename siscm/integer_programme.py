@@ -53,8 +53,8 @@ class Limits:
         On the clock of :func:`time.monotonic`; infinity for none.
     """
 
-    nodes: int
-    rounds: int
+    nodes: int = 100
+    rounds: int = 30
     deadline: float = float("inf")
 
     @property

@@ -26,7 +26,7 @@ from sklearn.pipeline import make_pipeline
 
 from siscm import partition
 from siscm.checks import FloatArray
-from siscm.evaluation import UNIFORM_WEIGHT
+from siscm.evaluation import log_loss
 from siscm.graph import SimilarityGraph
 from siscm.marginals import all_log_marginals, fit_marginals
 from siscm.opinions import Opinions
@@ -34,11 +34,10 @@ from siscm.progress import shown
 from siscm.recovery import adjusted_rand
 from siscm.sweep import (
     N_RESTARTS,
-    N_TEST,
     Cell,
     PairLosses,
-    draw_panel,
-    edge_ratio,
+    about,
+    first_of_tests,
     pair_losses,
     same_group,
     stream,
@@ -186,16 +185,13 @@ def learned_sweep(
             f"n_train={list(n_train)}, sparsities={list(sparsities)}, n_repeats={n_repeats} and "
             f"n_test={n_test} must hold at least one positive number each."
         )
-    if n_test > N_TEST:
-        raise ValueError(f"n_test is {n_test}; the sweep has {N_TEST} test instances.")
     if not set(marginals) <= set(MARGINALS):
         raise ValueError(f"marginals={list(marginals)} should be some of {list(MARGINALS)}.")
     panels = [
-        draw_panel(seed, repeat, 2 * max(n_train), group_sizes=group_sizes)
+        first_of_tests(seed, repeat, 2 * max(n_train), n_test, group_sizes)
         for repeat in range(n_repeats)
     ]
-    tests = [test.part(0, n_test) for _, test in panels]
-    true_losses = [pair_losses(test) for test in tests]
+    true_losses = [pair_losses(test) for _, test in panels]
     # The longest first, so that no process is left alone with one at the end.
     runs = [Cell(*of) for of in product(range(n_repeats), sorted(n_train)[::-1], sparsities)]
     tasks = list(product(runs, marginals))
@@ -205,7 +201,7 @@ def learned_sweep(
             run,
             name,
             *(panels[run.repeat][0].part(start, start + run.n_train) for start in starts),
-            tests[run.repeat],
+            panels[run.repeat][1],
             true_losses[run.repeat],
             stream(seed, run),
         )
@@ -240,15 +236,11 @@ def _run(
     found = partition.greedy(graph, N_RESTARTS, rng=rng)
     alone = [[h] for h in range(len(graph.experts))]
     row: dict[str, str | float] = {
-        "repeat": run.repeat,
-        "m": run.n_train,
-        "s": run.sparsity,
+        **about(run, graph, train.groups),
         "marginals": name,
         "opinions": len(kept),
         "error": _error(log_p_test, test.log_marginals),
         **_violations(graph, train.groups),
-        "edges": int(graph.edges.sum()) // 2,
-        "edge_ratio": edge_ratio(graph, train.groups),
         "groups": len(found),
         "ari": adjusted_rand(found, train.groups),
     }
@@ -293,5 +285,5 @@ def copy_losses(opinions: Opinions) -> dict[str, float]:
     (_, n_experts), k = opinions.labels.shape, opinions.n_classes
     counts = (opinions.labels[..., None] == np.arange(k)).sum(axis=1)  # how many said each label
     agree = float((counts * (counts - 1)).sum(axis=1).mean() / (n_experts * (n_experts - 1)))
-    right, wrong = np.log([1 - UNIFORM_WEIGHT + UNIFORM_WEIGHT / k, UNIFORM_WEIGHT / k])
-    return {"zero_one": 1 - agree, "log": float(-agree * right - (1 - agree) * wrong)}
+    right, wrong = log_loss(np.array([1.0, 0.0]), k)
+    return {"zero_one": 1 - agree, "log": float(agree * right + (1 - agree) * wrong)}

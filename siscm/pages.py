@@ -12,33 +12,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
+from siscm.kinds import BANNERS, COLOURS, LABELS, Data
 from siscm.registry import setting
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-Data = Literal["simulated", "twin", "real", "recorded", "example", "synthetic", "benchmark"]
-
-LABELS: dict[Data, str] = {
-    "simulated": "simulated data",
-    "twin": "simulated twin",
-    "real": "real data",
-    "recorded": "recorded on the real files",
-    "example": "worked example",
-    "synthetic": "synthetic experts",
-    "benchmark": "measured speed",
-}
-"""How each kind of data is named on every table and figure."""
-
-COLOURS: dict[Data, str] = {
-    "simulated": "#8a4b00",
-    "twin": "#8a4b00",
-    "real": "#0b5a3c",
-    "recorded": "#134b8a",
-    "example": "#4a4a4a",
-    "synthetic": "#4a4a4a",
-    "benchmark": "#5b2a86",
-}
 
 ALARM_STYLE = 'style="background:#a4161a;color:#fff;font-weight:600"'
 """Of a table's cell that must not be overlooked; white on red in light and dark pages alike."""
@@ -65,19 +43,6 @@ class Html:
 
     def __repr__(self) -> str:
         return self.text
-
-
-BANNERS: dict[Data, str] = {
-    "simulated": "The panels on this page are simulated: shaped like the real ones, filled with "
-    "invented opinions. Tables marked 'recorded on the real files' are the exception.",
-    "twin": "CIFAR-10H on this page is a simulated twin: the true file's columns and sizes, "
-    "invented annotators, opinions and images. It was calibrated to figures that the paper "
-    "gives, so agreement with them is no evidence. Tables marked otherwise are the exception.",
-    "real": "The data on this page are the real files.",
-    "example": "Every number on this page comes from made-up experts; no panel is used.",
-    "synthetic": "The experts on this page are made up, as in the paper's synthetic experiment: "
-    "their habits and groups are known. No data file is read.",
-}
 
 
 def banner(data: Data | None = None) -> Html:
@@ -196,6 +161,13 @@ def expected(name: str) -> dict[str, Any]:
         )
     content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return content
+
+
+def write_expected(name: str, content: dict[str, Any]) -> None:
+    """Record figures in ``expected/<name>.json``."""
+    path = ROOT / "expected" / f"{name}.json"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def scores(compared: pd.DataFrame) -> pd.DataFrame:

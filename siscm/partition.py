@@ -98,13 +98,13 @@ def greedy(
     """
     if n_restarts < 1:
         raise ValueError(f"n_restarts is {n_restarts}; at least one run is needed.")
-    weights = graph.weights
+    edges, weights = graph.edges, graph.weights
     best: Groups = []
     best_value = np.inf
     for _ in range(n_restarts):
-        closed = (step.group for step in trace(graph, rng) if step.chosen is None)
+        closed = (step.group for step in _trace(edges, weights, rng) if step.chosen is None)
         groups = sorted(sorted(group) for group in closed)
-        groups = refine(graph, groups) if local_search else groups
+        groups = _refine(edges, weights, groups) if local_search else groups
         value = sum(_cost(weights, group) for group in groups)
         if not best or value < best_value - ROUNDING:
             best, best_value = groups, value
@@ -116,9 +116,13 @@ def refine(graph: SimilarityGraph, groups: Sequence[Sequence[int]]) -> Groups:
 
     Each time the move that lowers it most; the groups stay cliques.
     """
-    n = len(graph.edges)
-    weights = np.where(graph.edges, graph.weights, 0.0)
-    apart = ~graph.edges & ~np.eye(n, dtype=bool)
+    return _refine(graph.edges, graph.weights, groups)
+
+
+def _refine(edges: BoolArray, weights: FloatArray, groups: Sequence[Sequence[int]]) -> Groups:
+    n = len(edges)
+    weights = np.where(edges, weights, 0.0)
+    apart = ~edges & ~np.eye(n, dtype=bool)
     number = group_of(groups, range(n))
     while n:
         # The last column is an empty group.
@@ -138,7 +142,10 @@ def trace(graph: SimilarityGraph, rng: np.random.Generator) -> Iterator[Step]:
 
     A step that chooses nobody closes its group.
     """
-    edges, weights = graph.edges, graph.weights
+    return _trace(graph.edges, graph.weights, rng)
+
+
+def _trace(edges: BoolArray, weights: FloatArray, rng: np.random.Generator) -> Iterator[Step]:
     left = np.arange(len(edges))
     while len(left):
         for step in grow(int(rng.choice(left)), left, edges, weights):
@@ -178,25 +185,23 @@ class ExactPartition:
 def exact(
     graph: SimilarityGraph,
     *,
-    node_limit: int = 100,
-    round_limit: int = 30,
+    node_limit: int = Limits.nodes,
+    round_limit: int = Limits.rounds,
     time_limit: float | None = None,
     rng: np.random.Generator | None = None,
 ) -> ExactPartition:
     """Find the best partition into cliques, with proof: Eq. 7 as an integer programme.
 
     Begins with what Algorithm 1 and :func:`refine` find, and keeps that unless something is
-    better: whenever a limit strikes, there is a partition, and a bound proven by then. Made for
-    some hundred experts; the fewer edges join experts who are not similar, the quicker.
+    better: whenever a limit strikes, there is a partition, and a bound proven by then.
 
     Parameters
     ----------
     graph
         Edges and weights.
     node_limit, round_limit
-        Nodes of branch and bound, of which most graphs need none, and rounds of adding
-        inequalities; of each part of a graph that falls into parts. They count work, not time,
-        so that the result is the same on a slow machine.
+        Nodes of branch and bound, and rounds of adding inequalities, for each part of a graph
+        that falls into parts. Work, not time: the result is the same on a slow machine.
     time_limit
         Seconds, if the result may depend on the machine.
     rng

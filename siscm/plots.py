@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -10,6 +10,7 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.patches import Patch
+from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
 from siscm.checks import FloatArray, IntArray
 from siscm.graph import SimilarityGraph
@@ -19,6 +20,22 @@ BLUE, ORANGE, GREY, PALE = "#0173b2", "#de8f05", "#8c8c8c", "#d9d9d9"
 """Colours that survive colour blindness; every use also differs in shape, line or place."""
 
 GROUP_COLOURS = (BLUE, ORANGE, "#029e73", "#cc78bc", "#ca9161", "#56b4e9")
+
+
+def log_axis(axes: Axes, values: Iterable[float]) -> None:
+    """A logarithmic horizontal axis, marked at these values and nowhere else."""
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(FixedLocator(sorted(set(values))))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+
+
+def finish_lines(axes: Axes) -> None:
+    """Horizontal grid lines only, and above the panel what each line is."""
+    axes.tick_params(labelsize=9)
+    axes.grid(axis="y", color="#e5e5e5")
+    axes.grid(axis="x", visible=False)
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, frameon=False, fontsize=9)
 
 
 def draw_pull(axes: Axes, cases: pd.DataFrame, observed: str, target: str) -> None:

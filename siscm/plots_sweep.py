@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from siscm.plots import GREY, GROUP_COLOURS
+from siscm.plots import GREY, GROUP_COLOURS, log_axis
 from siscm.sweep_figures import THRESHOLD, cells
 
 _MARKERS = "osD^v"
@@ -37,9 +37,9 @@ def draw_sweep(axes: Axes, runs: pd.DataFrame, column: str) -> None:
             linewidth=1.3,
             label=f"s = {s:g}",
         )
-    axes.set(xlabel="training instances $m$", xscale="log", xticks=list(mean.index))
-    axes.set_xticks(list(mean.index), [str(m) for m in mean.index], fontsize=9)
-    axes.minorticks_off()
+    axes.set_xlabel("training instances $m$")
+    log_axis(axes, mean.index)
+    axes.tick_params(axis="x", labelsize=9)
 
 
 def draw_baselines(axes: Axes, runs: pd.DataFrame) -> list[Line2D]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.ticker import FixedLocator, NullLocator, PercentFormatter, StrMethodFormatter
+from matplotlib.ticker import PercentFormatter
 
 from siscm.learned_sweep import MARGINALS, TRUE
-from siscm.plots import GROUP_COLOURS
+from siscm.plots import GROUP_COLOURS, finish_lines, log_axis
 
 _COLOURS, _MARKERS = ("black", *GROUP_COLOURS), "xosD^v"
 
@@ -41,7 +41,7 @@ def draw_sampling(upper: Axes, lower: Axes, frame: pd.DataFrame) -> None:
         axes.set_xticks(range(kept), words[:kept])
         axes.set_xlim(-0.4, len(draws) - 0.6)
         axes.set_xlabel("draws T", fontsize=10)
-        _finish(axes)
+        finish_lines(axes)
     upper.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
     upper.set_ylim(bottom=0)
     upper.set_ylabel("changed by chance", fontsize=10)
@@ -100,12 +100,9 @@ def draw_learned(
             losses = mean.loc[name][f"zero_one_{model}"]
             _draw_mean(lower, losses, i, f"{model}, {name}", dashed=name == TRUE)
     for axes in (upper, middle, lower):
-        axes.set_xscale("log")
-        axes.xaxis.set_major_locator(FixedLocator(sorted(set(frame["m"]))))
-        axes.xaxis.set_minor_locator(NullLocator())
-        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        log_axis(axes, frame["m"])
         axes.set_xlabel("training instances m", fontsize=10)
-        _finish(axes)
+        finish_lines(axes)
     upper.set_ylim(-0.06, 1.06)
     upper.set_ylabel("ARI with the planted groups", fontsize=10)
     middle.set_ylim(-0.03, 1.03)
@@ -125,10 +122,3 @@ def _draw_mean(axes: Axes, line: pd.Series[float], i: int, name: str, *, dashed:
         fillstyle="none" if dashed else "full",
         label=name,
     )
-
-
-def _finish(axes: Axes) -> None:
-    axes.tick_params(labelsize=9)
-    axes.grid(axis="y", color="#e5e5e5")
-    axes.grid(axis="x", visible=False)
-    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, frameon=False, fontsize=9)

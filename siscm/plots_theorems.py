@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.ticker import FixedLocator, NullLocator, PercentFormatter, StrMethodFormatter
+from matplotlib.ticker import PercentFormatter
 
 from siscm.checks import FloatArray, IntArray
 from siscm.false_alarms import NOT_SIMILAR, SIMILAR
-from siscm.plots import BLUE, GREY, GROUP_COLOURS, ORANGE
+from siscm.plots import BLUE, GREY, GROUP_COLOURS, ORANGE, finish_lines, log_axis
 
 _COLOURS, _MARKERS = (GREY, *GROUP_COLOURS), "osD^vPX"
 
@@ -47,17 +47,12 @@ def draw_false_alarms(
         (upper, alike["meetings"], "cases that both judge"),
         (lower, by_training["opinions"], "training opinions of each"),
     ):
-        axes.set(xscale="log", ylim=(-0.03, 1.03), yticks=[0, 0.25, 0.5, 0.75, 1])
+        axes.set(ylim=(-0.03, 1.03), yticks=[0, 0.25, 0.5, 0.75, 1])
+        log_axis(axes, values)
         axes.set_xlabel(words, fontsize=10)
         axes.set_ylabel("chance of a violation", fontsize=10)
-        axes.xaxis.set_major_locator(FixedLocator(sorted(set(values))))
-        axes.xaxis.set_minor_locator(NullLocator())
-        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         axes.yaxis.set_major_formatter(PercentFormatter(1))
-        axes.tick_params(labelsize=9)
-        axes.grid(axis="y", color="#e5e5e5")
-        axes.grid(axis="x", visible=False)
-        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, frameon=False, fontsize=9)
+        finish_lines(axes)
 
 
 def _draw_chances(axes: Axes, line: pd.DataFrame, x: str, i: int, label: str) -> None:

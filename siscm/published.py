@@ -14,6 +14,7 @@ from siscm.cifar10_images import ImageArray, load_cifar10_images, load_jpeg_imag
 from siscm.cifar10h import CLASSES, load_cifar10h_counts
 from siscm.cifar10h_data import Cifar10H
 from siscm.cifar10h_raw import IMAGES_EACH
+from siscm.kinds import Data
 from siscm.sources import COUNTS, ENTRIES, IMAGES, JPEG_IMAGES
 
 _EDGES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
@@ -118,7 +119,7 @@ class Published:
     """
 
     figures: dict[str, Any]
-    kind: pages.Data
+    kind: Data
     note: str
 
     @property
@@ -170,7 +171,7 @@ class Gallery:
 
     counts: pd.DataFrame
     pictures: ImageArray | None
-    kind: pages.Data
+    kind: Data
     source: str
 
 

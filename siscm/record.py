@@ -8,7 +8,6 @@ other parts of that file stay as they are.
 from __future__ import annotations
 
 import datetime
-import json
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ import numpy as np
 from siscm.cifar10h import load_cifar10h_counts
 from siscm.cifar10h_data import experiment_kind, load_cifar10h, prepare
 from siscm.experiment import run
-from siscm.pages import ROOT, expected
+from siscm.pages import expected, write_expected
 from siscm.panels import PanelName, load_lewidi
 from siscm.published import count_figures
 from siscm.sources import COUNTS, ENTRIES, IMAGES, RAW, WEIGHTS
@@ -62,17 +61,13 @@ def experiment() -> dict[str, Any]:
 def main() -> None:
     """Recompute everything and write the files, dated today."""
     today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
-    _write("panels", {name: {"date": today, **panel_figures(name)} for name in MIN_OPINIONS})
+    write_expected(
+        "panels", {name: {"date": today, **panel_figures(name)} for name in MIN_OPINIONS}
+    )
     recorded = {"counts": {"date": today, **published_counts()}}
     if experiment_kind() == "real":
         recorded["real"] = {"date": today, **experiment()}
-    _write("cifar10h", {**expected("cifar10h"), **recorded})
-
-
-def _write(name: str, content: dict[str, Any]) -> None:
-    path = ROOT / "expected" / f"{name}.json"
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_expected("cifar10h", {**expected("cifar10h"), **recorded})
 
 
 if __name__ == "__main__":

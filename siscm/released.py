@@ -22,8 +22,9 @@ from siscm.baselines import Pairs, Rule
 from siscm.checks import BoolArray, FloatArray, IntArray
 from siscm.graph import SimilarityGraph
 from siscm.gumbel import counterfactual_probabilities
-from siscm.opinions import NOT_ASKED, Opinions
+from siscm.opinions import Opinions
 from siscm.pairs import iter_pairs, opinion_marginals
+from siscm.synthetic import keep
 
 N_SAMPLES = 1000
 """Draws for each counterfactual distribution: T in the paper's real experiment."""
@@ -219,10 +220,4 @@ def thin_out(opinions: Opinions, sparsity: float, rng: np.random.Generator) -> O
     """
     n, n_experts = opinions.labels.shape
     ranks = rng.random((2, n, n_experts)).argsort(axis=2).argsort(axis=2)
-    stays = (ranks[0] >= int(sparsity * n_experts)) | (ranks[1] < 2)
-    return Opinions.from_codes(
-        np.where(stays, opinions.labels, NOT_ASKED),
-        instances=opinions.instances,
-        experts=opinions.experts,
-        classes=opinions.classes,
-    )
+    return keep(opinions, (ranks[0] >= int(sparsity * n_experts)) | (ranks[1] < 2))

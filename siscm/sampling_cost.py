@@ -20,7 +20,7 @@ from siscm.graph import Law, SimilarityGraph
 from siscm.gumbel import counterfactual_probabilities
 from siscm.inference import predict
 from siscm.recovery import adjusted_rand
-from siscm.sweep import N_RESTARTS, N_TEST, Cell, draw_panel, edge_ratio, same_group, stream
+from siscm.sweep import N_RESTARTS, Cell, about, first_of_tests, same_group, stream
 from siscm.synthetic import GROUP_SIZES, SyntheticPanel, sparsify
 
 RUNS = (Cell(0, 20, 0.6), Cell(0, 100, 0.8), Cell(0, 50, 0.6))
@@ -110,15 +110,10 @@ def sampling_cost(
             f"runs={list(runs)}, n_samples={list(n_samples)}, n_draws={n_draws} and "
             f"n_test={n_test} must hold at least one positive number each."
         )
-    if n_test > N_TEST:
-        raise ValueError(f"n_test is {n_test}; the sweep has {N_TEST} test instances.")
-    rows = []
+    rows: list[dict[str, float]] = []
     for run in runs:
-        train, test = draw_panel(seed, run.repeat, run.n_train, group_sizes=group_sizes)
-        test = test.part(0, n_test)
-        own = {"repeat": run.repeat, "m": run.n_train, "s": run.sparsity}
-        rng = stream(seed, run)
-        rows += [own | row for row in _compare(run, train, test, n_samples, n_draws, rng)]
+        train, test = first_of_tests(seed, run.repeat, run.n_train, n_test, group_sizes)
+        rows += _compare(run, train, test, n_samples, n_draws, stream(seed, run))
     return pd.DataFrame(rows)
 
 
@@ -135,10 +130,7 @@ def _compare(
     exact = SimilarityGraph.from_opinions(log_p, kept)
     found = partition.greedy(exact, N_RESTARTS, rng=deepcopy(rng))
     expected, truth = _inferred(test)
-    about = {
-        "edges": int(exact.edges.sum()) // 2,
-        "edge_ratio": edge_ratio(exact, train.groups),
-    }
+    known = about(run, exact, train.groups)
     for draws in (*n_samples, np.inf):
         for draw, own in enumerate(rng.spawn(n_draws)):
             if np.isfinite(draws):
@@ -149,7 +141,7 @@ def _compare(
                 graph, inferred, restarts = exact, expected, own
             groups = partition.greedy(graph, N_RESTARTS, rng=restarts)
             weight, estimate = exact.weights[exact.edges], graph.weights[exact.edges]
-            yield about | {
+            yield known | {
                 "n_samples": draws,
                 "draw": draw,
                 "signs": _share(np.sign(estimate) != np.sign(weight)),

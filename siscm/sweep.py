@@ -13,7 +13,7 @@ from joblib import Parallel, delayed
 
 from siscm import partition
 from siscm.checks import BoolArray, FloatArray, IntArray
-from siscm.evaluation import UNIFORM_WEIGHT
+from siscm.evaluation import log_loss
 from siscm.graph import SimilarityGraph
 from siscm.gumbel import counterfactual_probabilities
 from siscm.opinions import Opinions
@@ -98,10 +98,9 @@ def pair_losses(panel: SyntheticPanel, log_p: FloatArray | None = None) -> dict[
 def _losses(law: FloatArray, said: IntArray) -> dict[str, FloatArray]:
     """Mean over instances of both losses of predictions (n, H, k), for each expert."""
     chance = np.take_along_axis(law, said[..., None], axis=-1)[..., 0]
-    mixed = (1 - UNIFORM_WEIGHT) * chance + UNIFORM_WEIGHT / law.shape[-1]
     return {
         "zero_one": (law.argmax(axis=-1) != said).mean(axis=0),
-        "log": -np.log(mixed).mean(axis=0),
+        "log": log_loss(chance, law.shape[-1]).mean(axis=0),
     }
 
 
@@ -135,6 +134,17 @@ class Cell:
     sparsity: float
 
 
+def about(cell: Cell, graph: SimilarityGraph, planted: Groups) -> dict[str, float]:
+    """Which run it is (``repeat``, ``m``, ``s``), and how hard (``edges``, ``edge_ratio``)."""
+    return {
+        "repeat": cell.repeat,
+        "m": cell.n_train,
+        "s": cell.sparsity,
+        "edges": int(graph.edges.sum()) // 2,
+        "edge_ratio": edge_ratio(graph, planted),
+    }
+
+
 def run_cell(
     cell: Cell,
     train: SyntheticPanel,
@@ -162,13 +172,8 @@ def run_cell(
     graph = SimilarityGraph.from_opinions(part.log_marginals, kept)
     found = partition.greedy(graph, N_RESTARTS, rng=rng)
     alone = [[h] for h in range(len(graph.experts))]
-    row = {
-        "repeat": cell.repeat,
-        "m": cell.n_train,
-        "s": cell.sparsity,
+    row = about(cell, graph, part.groups) | {
         "opinions": len(kept),
-        "edges": int(graph.edges.sum()) // 2,
-        "edge_ratio": edge_ratio(graph, part.groups),
         "groups": len(found),
         "objective": partition.objective(graph, found),
         "ari": adjusted_rand(found, part.groups),
@@ -257,6 +262,22 @@ def draw_panel(
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(repeat,)))
     panel = make_synthetic_panel(n_test + n_train, rng, group_sizes=group_sizes)
     return panel.part(n_test, n_test + n_train), panel.part(0, n_test)
+
+
+def first_of_tests(
+    seed: int, repeat: int, n_train: int, n_test: int, group_sizes: Sequence[int] = GROUP_SIZES
+) -> tuple[SyntheticPanel, SyntheticPanel]:
+    """As :func:`draw_panel`, on the first of the sweep's test instances only.
+
+    Raises
+    ------
+    ValueError
+        If the sweep has not so many.
+    """
+    if n_test > N_TEST:
+        raise ValueError(f"n_test is {n_test}; the sweep has {N_TEST} test instances.")
+    train, test = draw_panel(seed, repeat, n_train, group_sizes=group_sizes)
+    return train, test.part(0, n_test)
 
 
 def stream(seed: int, cell: Cell) -> np.random.Generator:

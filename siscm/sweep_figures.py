@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import datetime
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from siscm.pages import ROOT, expected
+from siscm.pages import expected, write_expected
 from siscm.sweep import sweep
 
 SHOWN = ("ari", "edge_ratio", "zero_one_fitted", "zero_one_true", "zero_one_singletons")
@@ -90,8 +89,7 @@ def main() -> None:
     content = expected("synthetic")
     content["ours"]["date"] = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
     content["ours"]["figures"] = figures(sweep(content["ours"]["seed"], n_jobs=-1))
-    path = ROOT / "expected" / "synthetic.json"
-    path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_expected("synthetic", content)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import log_softmax
 
-from siscm.checks import FloatArray
+from siscm.checks import BoolArray, FloatArray
 from siscm.opinions import NOT_ASKED, Opinions
 from siscm.simulate import simulate_opinions
 
@@ -125,7 +125,12 @@ def sparsify(opinions: Opinions, sparsity: float, rng: np.random.Generator) -> O
     stay = min(max(2.0, (1 - sparsity) * n_experts), n_experts)
     number = np.floor(stay + rng.random((n, 1)))
     rank = rng.random((n, n_experts)).argsort(axis=1).argsort(axis=1)
-    labels = np.where(rank < number, opinions.labels, NOT_ASKED)
+    return keep(opinions, rank < number)
+
+
+def keep(opinions: Opinions, stays: BoolArray) -> Opinions:
+    """The opinions that stay (n, H), of the same instances, experts and classes."""
+    labels = np.where(stays, opinions.labels, NOT_ASKED)
     return Opinions.from_codes(
         labels, instances=opinions.instances, experts=opinions.experts, classes=opinions.classes
     )

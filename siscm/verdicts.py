@@ -15,6 +15,7 @@ import pandas as pd
 
 from siscm import pages
 from siscm.experiment import Experiment
+from siscm.kinds import Data
 
 NOT_RUN, HOLDS, FAILS = "not run", "holds", "FAILS"
 """The words of the column ``verdict``; the first also stands for a real figure not there yet."""
@@ -213,6 +214,6 @@ def verdict_table(content: Mapping[str, Any], live: Mapping[str, Any], kind: str
     return _table(verdicts(content, recorded["figures"]), "recorded", pages.origin(recorded))
 
 
-def _table(judged: pd.DataFrame, data: pages.Data, note: str = "") -> pages.Html:
+def _table(judged: pd.DataFrame, data: Data, note: str = "") -> pages.Html:
     caption = "What a run on the real file is judged by: figures and verdicts."
     return pages.table(judged, caption, data, note, alarm=FAILS)

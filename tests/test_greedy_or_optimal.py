@@ -121,7 +121,7 @@ def test_main_writes_the_whole_grid(
         return frame
 
     (tmp_path / "expected").mkdir()
-    monkeypatch.setattr(greedy_or_optimal, "ROOT", tmp_path)
+    monkeypatch.setattr("siscm.pages.ROOT", tmp_path)
     monkeypatch.setattr(greedy_or_optimal, "compare", pretend)
     greedy_or_optimal.main()
     written = json.loads((tmp_path / "expected" / "synthetic_exact.json").read_text())
