@@ -75,11 +75,10 @@ class FiniteSCM:
                 f"answers must be given for every non-empty set of {shape[-1]} experts."
             )
         for asked, said in self.answers.items():
-            member = np.isin(np.arange(shape[-1]), sorted(asked))
-            whole = np.issubdtype(said.dtype, np.integer)
-            fits = whole and said.shape == (shape[0], len(self.prior), shape[2])
-            label = (said >= 0) & (said < self.n_classes)
-            if not fits or not np.where(member, label, said == NOT_ASKED).all():
+            member = np.array([expert in asked for expert in range(shape[-1])])
+            fits = said.shape == (shape[0], len(self.prior), shape[2]) and said.dtype.kind in "iu"
+            known = fits and said.min() >= NOT_ASKED and said.max() < self.n_classes
+            if not known or ((said != NOT_ASKED) != member).any():
                 raise ValueError(
                     f"the answers of experts {sorted(asked)} must be integer labels from 0 to "
                     f"{self.n_classes - 1} for them and {NOT_ASKED} for all others, of shape "

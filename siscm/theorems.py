@@ -118,12 +118,15 @@ def corollary_2(drawn: Drawn) -> Case:
     everybody = range(scm.n_experts)
     for x, h, other in product(range(scm.n_features), everybody, everybody):
         alone, instead = frozenset({h}), frozenset({other})
-        for c in np.flatnonzero(marginal(scm, x, alone, h)).tolist():
-            would = counterfactual(scm, x, alone, {h: c}, instead, other)
-            for asked in (asked for asked in scm.answers if {h, other} <= asked):
-                if marginal(scm, x, asked, h)[c] > 0:
-                    says = conditional(scm, x, asked, {h: c}, other)
-                    gaps.append(np.abs(would - says).max())
+        would = {
+            c: counterfactual(scm, x, alone, {h: c}, instead, other)
+            for c in np.flatnonzero(marginal(scm, x, alone, h)).tolist()
+        }
+        for asked in (asked for asked in scm.answers if {h, other} <= asked):
+            p = marginal(scm, x, asked, h)
+            for c in (c for c in would if p[c] > 0):
+                says = conditional(scm, x, asked, {h: c}, other)
+                gaps.append(np.abs(would[c] - says).max())
     return _equal(set_invariance(scm), max(gaps))
 
 
