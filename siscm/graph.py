@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -129,6 +129,15 @@ class SimilarityGraph:
         return np.divide(
             both, self.together, out=np.full_like(both, np.nan), where=self.together > 0
         )
+
+    def with_unmet_pairs(self) -> SimilarityGraph:
+        """The graph in which two who never met can be similar too, at neither gain nor cost.
+
+        Not in the paper, whose edges are pairs that were seen together. Counted as if they had
+        met once, without violation and without a change of the loss.
+        """
+        together = np.maximum(self.together, ~np.eye(len(self.experts), dtype=bool))
+        return replace(self, together=together)
 
     def __add__(self, other: SimilarityGraph) -> SimilarityGraph:
         """The graph of both sets of instances together.

@@ -1,4 +1,4 @@
-"""Figures of what the synthetic sweep leaves out: sampling noise, and habits that are learned."""
+"""Figures of what the paper's sweep leaves out: the optimum, sampling noise, learned habits."""
 
 from __future__ import annotations
 
@@ -8,9 +8,54 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
 from siscm.learned_sweep import MARGINALS, TRUE
-from siscm.plots import GROUP_COLOURS, finish_lines, log_axis
+from siscm.plots import GREY, GROUP_COLOURS, finish_lines, log_axis
 
 _COLOURS, _MARKERS = ("black", *GROUP_COLOURS), "xosD^v"
+
+
+def draw_methods(upper: Axes, lower: Axes, frame: pd.DataFrame) -> None:
+    """What Algorithm 1 misses, every run a point by its edge ratio.
+
+    Parameters
+    ----------
+    upper
+        By how much the objective exceeds the best there is: of the algorithm, with ten times the
+        restarts, and with a local search.
+    lower
+        How alike the groups are to those planted: of the algorithm, and of the best partition,
+        joined by a line if they differ.
+    frame
+        As from :func:`siscm.greedy_or_optimal.compare`.
+    """
+    runs = frame.pivot(index=["edge_ratio", "repeat", "m", "s"], columns="method")
+    ratio = runs.index.get_level_values("edge_ratio")
+    for i, method in enumerate(("greedy", "restarts", "local search"), start=1):
+        _draw_runs(upper, ratio, runs["gap"][method], i, method)
+    greedy, exact = runs["ari"]["greedy"], runs["ari"]["exact"]
+    lower.vlines(ratio, greedy, exact, color=GREY, linewidth=1.5)
+    _draw_runs(lower, ratio, greedy, 1, "greedy")
+    _draw_runs(lower, ratio, exact, 4, "exact")
+    for axes, words in ((upper, "objective above the best"), (lower, "ARI with planted groups")):
+        axes.set_ylabel(words, fontsize=10)
+        axes.set_xlabel("edge ratio $r$", fontsize=10)
+        axes.set_xlim(0, 1.03)
+        finish_lines(axes)
+    upper.set_ylim(bottom=-1)
+    lower.set_ylim(-0.06, 1.06)
+
+
+def _draw_runs(axes: Axes, ratio: pd.Index, values: pd.Series[float], i: int, name: str) -> None:
+    axes.plot(
+        ratio,
+        values,
+        linestyle="none",
+        marker=_MARKERS[i],
+        markersize=7,
+        color=_COLOURS[i],
+        fillstyle="none",
+        markeredgewidth=1.5,
+        label=name,
+    )
 
 
 def draw_sampling(upper: Axes, lower: Axes, frame: pd.DataFrame) -> None:

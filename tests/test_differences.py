@@ -103,7 +103,7 @@ def test_the_table_has_the_rows_of_the_list_in_its_order(table: pd.DataFrame) ->
 
 def test_the_list_points_to_the_table() -> None:
     """By the label of a section of the audit."""
-    audit = LIST.parents[1] / "notebooks" / "11_cifar10h_audit.md"
+    audit = LIST.parents[1] / "notebooks" / "12_cifar10h_audit.md"
     assert "<differences-measured>" in LIST.read_text("utf-8")
     assert "\n(differences-measured)=\n" in audit.read_text("utf-8")
 

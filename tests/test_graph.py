@@ -229,6 +229,19 @@ def test_nobody_seen_together() -> None:
         assert empty.edges.shape == (shape[1], shape[1])
 
 
+def test_unmet_pairs_can_be_let_in() -> None:
+    """Edges of weight zero where two never met; all else as it was."""
+    log_p, opinions = panel(np.random.default_rng(1), n=15, asked=0.25)
+    graph = SimilarityGraph.from_opinions(log_p, opinions)
+    let_in = graph.with_unmet_pairs()
+    unmet = (graph.together == 0) & ~np.eye(len(graph.experts), dtype=bool)
+    assert unmet.any()
+    assert (graph.violations > 0).any()
+    np.testing.assert_array_equal(let_in.edges, graph.edges | unmet)
+    np.testing.assert_array_equal(let_in.weights, np.where(unmet, 0.0, graph.weights))
+    assert_same_graph(let_in.with_unmet_pairs(), let_in)
+
+
 def test_refusals() -> None:
     log_p, opinions = panel(np.random.default_rng(0))
     with pytest.raises(ValueError, match="loss is 'hinge'; it must be 'zero_one' or 'log'"):

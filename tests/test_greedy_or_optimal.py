@@ -79,6 +79,20 @@ def test_the_same_numbers_for_any_number_of_processes(frame: pd.DataFrame) -> No
     pd.testing.assert_frame_equal(compare(4, **SMALL, n_jobs=2), frame)
 
 
+def test_if_unmet_pairs_can_share_the_truth_is_among_the_partitions(frame: pd.DataFrame) -> None:
+    """In as hard runs, and for no other reason: where all of a group met, as before."""
+    unmet = compare(4, unmet=True, **SMALL)
+    same = ["edges", "edge_ratio"]
+    pd.testing.assert_frame_equal(unmet[same], frame[same])
+    before, after = by_method(frame, "objective"), by_method(unmet, "objective")
+    kept = np.isfinite(before["planted"])
+    assert not kept.all()
+    assert np.isfinite(after["planted"]).all()
+    np.testing.assert_allclose(after["planted"][kept], before["planted"][kept])
+    assert (after["exact"] <= before["exact"] + TOLERANCE).all()
+    assert (after["exact"] < before["exact"] - 1).any()
+
+
 def test_summaries_count_and_average(frame: pd.DataFrame) -> None:
     cells = summary(frame)
     assert len(cells) == 3 * len(METHODS)  # two of the runs are of one cell
@@ -87,6 +101,7 @@ def test_summaries_count_and_average(frame: pd.DataFrame) -> None:
     rows = frame[(frame["m"] == 10) & (frame["method"] == "greedy")]
     assert one["runs"] == 2
     assert one["optimal"] == rows["optimal"].sum()
+    assert one["cliques"] == 2
     np.testing.assert_allclose(one["gap"], rows["gap"].mean())
     np.testing.assert_allclose(one["worst_gap"], rows["gap"].max())
     np.testing.assert_allclose(one["ari"], rows["ari"].mean())
@@ -99,10 +114,17 @@ def test_summaries_count_and_average(frame: pd.DataFrame) -> None:
 
 
 def test_what_is_written_down_can_be_read_again(frame: pd.DataFrame) -> None:
-    """Infinite gaps, of planted groups that are no cliques, as null: JSON has no infinity."""
-    assert np.isinf(by_method(frame, "gap")["planted"]).any()
+    """Infinite gaps, of planted groups that are no cliques, are left out: JSON has no infinity."""
+    hard = summary(frame, by_ratio=True).xs("planted", level="method")["gap"]
+    assert np.isinf(hard).any()
+    assert np.isfinite(hard).any()
     written = record(frame)
     assert json.loads(json.dumps(written, allow_nan=False)) == written
+    cliques = summary(frame)["cliques"].xs("planted", level="method")
+    met = np.isfinite(by_method(frame, "objective")["planted"]).groupby(["m", "s"]).sum()
+    assert cliques.tolist() == met.tolist()
+    kept = ["gap" in methods["planted"] for methods in written["edge_ratios"].values()]
+    assert kept == list(np.isfinite(hard))
     cell = written["cells"]["s=0.6, m=10"]
     assert (cell["runs"], cell["proven"], cell["worst_gap"]) == (2, 2, 0)
     ari = by_method(frame, "ari").loc[pd.IndexSlice[:, 10, 0.6], :].mean()
@@ -116,18 +138,22 @@ def test_main_writes_the_whole_grid(
 ) -> None:
     asked = []
 
-    def pretend(seed: int, *, runs: list[Cell], n_jobs: int) -> pd.DataFrame:
+    def pretend(seed: int, *, runs: list[Cell], unmet: bool, n_jobs: int) -> pd.DataFrame:
         asked.extend(runs)
-        return frame
+        return frame.assign(ari=0.5) if unmet else frame
 
     (tmp_path / "expected").mkdir()
     monkeypatch.setattr("siscm.pages.ROOT", tmp_path)
     monkeypatch.setattr(greedy_or_optimal, "compare", pretend)
     greedy_or_optimal.main()
     written = json.loads((tmp_path / "expected" / "synthetic_exact.json").read_text())
-    assert len(set(asked)) == written["runs"] == N_REPEATS * len(RUNS) == 225
+    assert len(asked) / 2 == len(set(asked)) == written["runs"] == N_REPEATS * len(RUNS) == 225
     assert set(RUNS) < set(asked)
-    assert {"date", "versions", "node_limit", "cells", "edge_ratios"} < set(written)
+    assert {"date", "versions", "node_limit", "round_limit", "cells"} < set(written)
+    first = record(frame[frame["repeat"] == 0])["edge_ratios"]
+    assert written["one_run_a_cell"] == first != written["edge_ratios"]
+    aris = {one["ari"] for methods in written["unmet"].values() for one in methods.values()}
+    assert aris == {0.5}
 
 
 def test_the_record_is_of_the_whole_grid() -> None:

@@ -1,4 +1,4 @@
-"""The figures of sampling and of learned marginals show what they are given."""
+"""The figures of methods, of sampling and of learned marginals show what they are given."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from matplotlib import pyplot as plt
 from matplotlib.colors import to_hex
 
 from siscm import plots_synthetic as plots
+from siscm.greedy_or_optimal import METHODS
 from siscm.learned_sweep import MARGINALS
 
 mpl.use("agg")
@@ -33,6 +34,30 @@ def assert_legible(all_axes) -> None:
 
 def drawn(axes) -> list:
     return axes.get_legend_handles_labels()[0]
+
+
+def test_methods_show_every_run_and_what_the_best_changes() -> None:
+    keys = itertools.product((0.3, 0.5, 0.9), METHODS)
+    frame = pd.DataFrame(keys, columns=["edge_ratio", "method"]).assign(repeat=0, m=10, s=0.1)
+    order = frame["method"].map(METHODS.index)
+    frame["gap"] = (1 - frame["edge_ratio"]) * (10 - order)
+    frame["ari"] = frame["edge_ratio"] + order / 100
+    figure, all_axes = plt.subplots(2, 1, figsize=(6, 7), layout="constrained")
+    plots.draw_methods(*all_axes, frame)
+    assert_legible(all_axes)
+    for axes, column, methods in (
+        (all_axes[0], "gap", ["greedy", "restarts", "local search"]),
+        (all_axes[1], "ari", ["greedy", "exact"]),
+    ):
+        handles, labels = axes.get_legend_handles_labels()
+        assert labels == methods
+        for handle, method in zip(handles, labels, strict=True):
+            rows = frame[frame["method"] == method]
+            np.testing.assert_allclose(handle.get_xdata(), rows["edge_ratio"])
+            np.testing.assert_allclose(handle.get_ydata(), rows[column])
+    segments = all_axes[1].collections[0].get_segments()
+    np.testing.assert_allclose([np.ptp(one[:, 1]) for one in segments], 0.03)
+    plt.close(figure)
 
 
 def test_sampling_shows_means_and_spreads_by_draws() -> None:
