@@ -32,6 +32,9 @@ from siscm.violations import violates
 SIMILAR, NOT_SIMILAR = "similar", "not similar"
 """Pairs of experts who share one noise, and pairs who have one each."""
 
+LOGIT = LogisticRegression(solver="newton-cholesky")  # fast where features are few
+"""Learns habits that are multinomial logit in truth, with scikit-learn's penalty."""
+
 
 def violation_rate(joint: npt.ArrayLike, log_p: npt.ArrayLike, log_q: npt.ArrayLike) -> FloatArray:
     r"""How likely two opinions on one case are to violate, judged with these marginals: (...).
@@ -162,8 +165,7 @@ def by_training_size(
             learned = _learn(X[:, :n], said[:, :n], fresh, n_classes, rng)
             rates = violation_rate(joint_probabilities(*true), *learned)
             chances[pair, i] = _at_least_one(rates, meetings)
-            # Normalising shifts the labels of a case alike, which the variance does not see.
-            error[pair, i] = np.sqrt((learned - true).var(axis=-1, ddof=1).mean())
+            error[pair, i] = np.sqrt(squared_error(learned, true).mean())
     table = _tidy(chances, {"opinions": sizes, "meetings": meetings})
     return table.assign(error=np.repeat(np.median(error, axis=0), len(meetings)))
 
@@ -180,9 +182,14 @@ def _learn(
     labels = np.full((2 * n, 2), NOT_ASKED)
     labels[:n, 0], labels[n:, 1] = said
     opinions = Opinions.from_codes(labels, classes=range(n_classes))
-    logit = LogisticRegression(solver="newton-cholesky")  # fast where features are few
-    models = fit_marginals(logit, X.reshape(2 * n, -1), opinions, rng)
+    models = fit_marginals(LOGIT, X.reshape(2 * n, -1), opinions, rng)
     return all_log_marginals(models, fresh, opinions.experts, n_classes, 1e-8).swapaxes(0, 1)
+
+
+def squared_error(learned: FloatArray, true: FloatArray) -> FloatArray:
+    """Of log-marginals (..., k), the mean over labels: (...); errors as in :func:`by_meetings`."""
+    # Normalising shifts the labels of a case alike, which the variance does not see.
+    return np.asarray((learned - true).var(axis=-1, ddof=1))
 
 
 def _at_least_one(rates: FloatArray, meetings: Sequence[int]) -> FloatArray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -114,21 +115,25 @@ class SimilarityGraph:
             loss,
         )
 
-    @property
+    @cached_property
     def edges(self) -> BoolArray:
         r"""(H, H): who *can* be similar: seen together, never in violation. :math:`\mathcal E`."""
-        return np.asarray((self.together > 0) & (self.violations == 0))
+        edges = np.asarray((self.together > 0) & (self.violations == 0))
+        edges.flags.writeable = False
+        return edges
 
-    @property
+    @cached_property
     def weights(self) -> FloatArray:
         """(H, H): mean loss change of a pair, both directions summed; NaN if never together.
 
         Symmetric. Negative where sharing the noise lowers the loss: :math:`w(h, h')` of the paper.
         """
         both = self.loss_change + self.loss_change.T
-        return np.divide(
+        weights: FloatArray = np.divide(
             both, self.together, out=np.full_like(both, np.nan), where=self.together > 0
         )
+        weights.flags.writeable = False
+        return weights
 
     def with_unmet_pairs(self) -> SimilarityGraph:
         """The graph in which two who never met can be similar too, at neither gain nor cost.

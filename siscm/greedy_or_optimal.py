@@ -9,11 +9,9 @@ better objective nearer to the groups that are planted, and its loss lower?
 
 from __future__ import annotations
 
-import datetime
 import platform
 from collections.abc import Sequence
 from copy import deepcopy
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -24,7 +22,7 @@ from joblib import Parallel, delayed
 from siscm import partition
 from siscm.graph import SimilarityGraph
 from siscm.integer_programme import Limits
-from siscm.pages import write_expected
+from siscm.pages import today, write_expected
 from siscm.partition import TOLERANCE
 from siscm.progress import shown
 from siscm.recovery import adjusted_rand
@@ -37,13 +35,14 @@ from siscm.sweep import (
     Cell,
     PairLosses,
     about,
-    first_of_tests,
+    draw_panel,
+    grid,
     pair_losses,
     stream,
 )
 from siscm.synthetic import GROUP_SIZES, SyntheticPanel, sparsify
 
-RUNS = tuple(Cell(0, m, s) for m, s in product(N_TRAIN, SPARSITIES))
+RUNS = tuple(grid(1, N_TRAIN, SPARSITIES))
 """One run of each cell of the sweep's grid."""
 
 METHODS = ("greedy", "restarts", "local search", "exact", "planted")
@@ -106,16 +105,15 @@ def compare(
     Raises
     ------
     ValueError
-        If there is no run, a number is not positive, or there are too few test instances.
+        If there is no run, a number is not positive, there are more test instances than the sweep
+        has, or fewer than two experts.
     """
-    if not len(runs) or min(n_test, *(run.n_train for run in runs)) < 1:
-        raise ValueError(
-            f"runs={list(runs)} and n_test={n_test} must hold at least one positive number each."
-        )
+    if not len(runs) or min(run.n_train for run in runs) < 1:
+        raise ValueError(f"runs={list(runs)} must hold at least one, of a positive n_train each.")
     longest = max(run.n_train for run in runs)
     trains, losses = {}, {}
     for repeat in sorted({run.repeat for run in runs}):
-        trains[repeat], test = first_of_tests(seed, repeat, longest, n_test, group_sizes)
+        trains[repeat], test = draw_panel(seed, repeat, longest, n_test, group_sizes)
         losses[repeat] = pair_losses(test)["zero_one"]
     tables = Parallel(n_jobs, return_as="generator")(
         delayed(_compare)(
@@ -236,10 +234,10 @@ def _plain(value: float) -> float:
 def main() -> None:
     """Compare on all 225 runs of the sweep, and write ``expected/synthetic_exact.json``."""
     seed = 0
-    runs = [Cell(*of) for of in product(range(N_REPEATS), N_TRAIN, SPARSITIES)]
+    runs = grid(N_REPEATS, N_TRAIN, SPARSITIES)
     frame, unmet = (compare(seed, runs=runs, unmet=unmet, n_jobs=-1) for unmet in (False, True))
     content = {
-        "date": datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
+        "date": today(),
         "versions": {
             "python": platform.python_version(),
             "numpy": np.__version__,

@@ -20,13 +20,13 @@ import pandas as pd
 from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer
-from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 
 from siscm import partition
 from siscm.checks import FloatArray
 from siscm.evaluation import log_loss
+from siscm.false_alarms import LOGIT, squared_error
 from siscm.graph import SimilarityGraph
 from siscm.marginals import all_log_marginals, fit_marginals
 from siscm.opinions import Opinions
@@ -37,7 +37,8 @@ from siscm.sweep import (
     Cell,
     PairLosses,
     about,
-    first_of_tests,
+    draw_panel,
+    grid,
     pair_losses,
     same_group,
     stream,
@@ -64,13 +65,11 @@ class Learner(NamedTuple):
     apart: bool = False
 
 
-_LOGIT = LogisticRegression(solver="newton-cholesky")  # fast where features are few
-
 LEARNERS = {
-    "logit": Learner(_LOGIT),
-    "logit, apart": Learner(_LOGIT, apart=True),
+    "logit": Learner(LOGIT),
+    "logit, apart": Learner(LOGIT, apart=True),
     "logit, 5 features": Learner(
-        make_pipeline(ColumnTransformer([("first", "passthrough", slice(0, 5))]), _LOGIT)
+        make_pipeline(ColumnTransformer([("first", "passthrough", slice(0, 5))]), LOGIT)
     ),
     "naive Bayes": Learner(GaussianNB()),
 }
@@ -178,22 +177,17 @@ def learned_sweep(
     ------
     ValueError
         If the grid is empty or a number in it is not positive, there are more test instances than
-        the sweep has, or marginals have an unknown name.
+        the sweep has, or fewer than two experts, or marginals have an unknown name.
     """
-    if not len(n_train) or not len(sparsities) or min(*n_train, n_repeats, n_test) < 1:
-        raise ValueError(
-            f"n_train={list(n_train)}, sparsities={list(sparsities)}, n_repeats={n_repeats} and "
-            f"n_test={n_test} must hold at least one positive number each."
-        )
+    # The longest first, so that no process is left alone with one at the end.
+    runs = grid(n_repeats, sorted(n_train)[::-1], sparsities)
     if not set(marginals) <= set(MARGINALS):
         raise ValueError(f"marginals={list(marginals)} should be some of {list(MARGINALS)}.")
     panels = [
-        first_of_tests(seed, repeat, 2 * max(n_train), n_test, group_sizes)
+        draw_panel(seed, repeat, 2 * max(n_train), n_test, group_sizes)
         for repeat in range(n_repeats)
     ]
     true_losses = [pair_losses(test) for _, test in panels]
-    # The longest first, so that no process is left alone with one at the end.
-    runs = [Cell(*of) for of in product(range(n_repeats), sorted(n_train)[::-1], sparsities)]
     tasks = list(product(runs, marginals))
     starts = (0, max(n_train))
     rows = Parallel(n_jobs, return_as="generator")(
@@ -235,11 +229,12 @@ def _run(
     graph = SimilarityGraph.from_opinions(log_p, kept)
     found = partition.greedy(graph, N_RESTARTS, rng=rng)
     alone = [[h] for h in range(len(graph.experts))]
+    errors = squared_error(log_p_test, test.log_marginals)
     row: dict[str, str | float] = {
         **about(run, graph, train.groups),
         "marginals": name,
         "opinions": len(kept),
-        "error": _error(log_p_test, test.log_marginals),
+        "error": float(np.median(np.sqrt(errors.mean(axis=0)))),
         **_violations(graph, train.groups),
         "groups": len(found),
         "ari": adjusted_rand(found, train.groups),
@@ -250,12 +245,6 @@ def _run(
             row[f"{loss}_{model}"] = by_pair.all_pairs(groups)
         row[f"{loss}_copy"] = copied[loss]
     return row
-
-
-def _error(learned: FloatArray, true: FloatArray) -> float:
-    # Normalising shifts the labels of an instance alike, which the variance does not see.
-    by_expert = (learned - true).var(axis=-1, ddof=1).mean(axis=0)
-    return float(np.median(np.sqrt(by_expert)))
 
 
 def _violations(graph: SimilarityGraph, planted: partition.Groups) -> dict[str, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import html
 import inspect
 import json
@@ -168,6 +169,11 @@ def write_expected(name: str, content: dict[str, Any]) -> None:
     path = ROOT / "expected" / f"{name}.json"
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def today() -> str:
+    """The date, as it is recorded."""
+    return datetime.datetime.now(tz=datetime.UTC).date().isoformat()
 
 
 def scores(compared: pd.DataFrame) -> pd.DataFrame:

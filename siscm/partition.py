@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
-from siscm.checks import BoolArray, FloatArray, IntArray
+from siscm.checks import FloatArray, IntArray
 from siscm.graph import SimilarityGraph
 from siscm.integer_programme import Limits, Programme
 
@@ -44,8 +44,9 @@ class Step:
     chosen: int | None
 
 
-def grow(start: int, left: IntArray, edges: BoolArray, weights: FloatArray) -> Iterator[Step]:
+def grow(graph: SimilarityGraph, start: int, left: IntArray) -> Iterator[Step]:
     """Grow one clique from ``start`` among the vertices ``left``: the inner loop of Algorithm 1."""
+    edges, weights = graph.edges, graph.weights
     group = [start]
     candidates = left[edges[start, left]]
     costs = weights[start, candidates]
@@ -98,14 +99,13 @@ def greedy(
     """
     if n_restarts < 1:
         raise ValueError(f"n_restarts is {n_restarts}; at least one run is needed.")
-    edges, weights = graph.edges, graph.weights
     best: Groups = []
     best_value = np.inf
     for _ in range(n_restarts):
-        closed = (step.group for step in _trace(edges, weights, rng) if step.chosen is None)
+        closed = (step.group for step in trace(graph, rng) if step.chosen is None)
         groups = sorted(sorted(group) for group in closed)
-        groups = _refine(edges, weights, groups) if local_search else groups
-        value = sum(_cost(weights, group) for group in groups)
+        groups = refine(graph, groups) if local_search else groups
+        value = sum(_cost(graph.weights, group) for group in groups)
         if not best or value < best_value - ROUNDING:
             best, best_value = groups, value
     return best
@@ -116,13 +116,9 @@ def refine(graph: SimilarityGraph, groups: Sequence[Sequence[int]]) -> Groups:
 
     Each time the move that lowers it most; the groups stay cliques.
     """
-    return _refine(graph.edges, graph.weights, groups)
-
-
-def _refine(edges: BoolArray, weights: FloatArray, groups: Sequence[Sequence[int]]) -> Groups:
-    n = len(edges)
-    weights = np.where(edges, weights, 0.0)
-    apart = ~edges & ~np.eye(n, dtype=bool)
+    n = len(graph.experts)
+    weights = np.where(graph.edges, graph.weights, 0.0)
+    apart = ~graph.edges & ~np.eye(n, dtype=bool)
     number = group_of(groups, range(n))
     while n:
         # The last column is an empty group.
@@ -142,13 +138,9 @@ def trace(graph: SimilarityGraph, rng: np.random.Generator) -> Iterator[Step]:
 
     A step that chooses nobody closes its group.
     """
-    return _trace(graph.edges, graph.weights, rng)
-
-
-def _trace(edges: BoolArray, weights: FloatArray, rng: np.random.Generator) -> Iterator[Step]:
-    left = np.arange(len(edges))
+    left = np.arange(len(graph.experts))
     while len(left):
-        for step in grow(int(rng.choice(left)), left, edges, weights):
+        for step in grow(graph, int(rng.choice(left)), left):
             yield step
         left = np.setdiff1d(left, step.group, assume_unique=True)
 
@@ -256,11 +248,10 @@ def objective(graph: SimilarityGraph, groups: Sequence[Sequence[int]]) -> float:
         If the groups are not a partition of the graph's experts.
     """
     group_of(groups, range(len(graph.experts)))
-    edges, weights = graph.edges, graph.weights
     for group in groups:
-        if not edges[np.ix_(group, group)][~np.eye(len(group), dtype=bool)].all():
+        if not graph.edges[np.ix_(group, group)][~np.eye(len(group), dtype=bool)].all():
             return float("inf")
-    return sum(_cost(weights, group) for group in groups)
+    return sum(_cost(graph.weights, group) for group in groups)
 
 
 def _cost(weights: FloatArray, group: Sequence[int]) -> float:

@@ -7,7 +7,6 @@ other parts of that file stay as they are.
 
 from __future__ import annotations
 
-import datetime
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ import numpy as np
 from siscm.cifar10h import load_cifar10h_counts
 from siscm.cifar10h_data import experiment_kind, load_cifar10h, prepare
 from siscm.experiment import run
-from siscm.pages import expected, write_expected
+from siscm.pages import expected, today, write_expected
 from siscm.panels import PanelName, load_lewidi
 from siscm.published import count_figures
 from siscm.sources import COUNTS, ENTRIES, IMAGES, RAW, WEIGHTS
@@ -60,13 +59,11 @@ def experiment() -> dict[str, Any]:
 
 def main() -> None:
     """Recompute everything and write the files, dated today."""
-    today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
-    write_expected(
-        "panels", {name: {"date": today, **panel_figures(name)} for name in MIN_OPINIONS}
-    )
-    recorded = {"counts": {"date": today, **published_counts()}}
+    date = today()
+    write_expected("panels", {name: {"date": date, **panel_figures(name)} for name in MIN_OPINIONS})
+    recorded = {"counts": {"date": date, **published_counts()}}
     if experiment_kind() == "real":
-        recorded["real"] = {"date": today, **experiment()}
+        recorded["real"] = {"date": date, **experiment()}
     write_expected("cifar10h", {**expected("cifar10h"), **recorded})
 
 

@@ -1,8 +1,9 @@
 r"""What the code released with the paper does otherwise, each as one plain function.
 
-The package follows the paper; nothing here is an option of an estimator. These are the readings
-that bear on the experiment with real opinions, written from a description in words, not from that
-code. :mod:`siscm.differences` measures what each one changes.
+The package follows the paper; nothing here is an option of an estimator. These readings were
+written from a description in words, not from that code. :mod:`siscm.differences` measures what each
+one changes in the experiment with real opinions. Draws stand here too, which paper and code take
+where the package computes the law; :mod:`siscm.sampling_cost` measures what they cost.
 
 One reading lives elsewhere: the expert filter, in :func:`siscm.preprocessing.preprocess`. There
 the released one is the default, as it is the one under which the paper's numbers of experts and
@@ -20,8 +21,9 @@ from scipy.sparse import csr_matrix
 
 from siscm.baselines import Pairs, Rule
 from siscm.checks import BoolArray, FloatArray, IntArray
-from siscm.graph import SimilarityGraph
+from siscm.graph import Law, SimilarityGraph
 from siscm.gumbel import counterfactual_probabilities
+from siscm.inference import predict
 from siscm.opinions import Opinions
 from siscm.pairs import iter_pairs, opinion_marginals
 from siscm.synthetic import keep
@@ -97,16 +99,26 @@ def average_over_all_instances(
     """
     if graph.loss != "zero_one":
         raise ValueError(f"the graph measures the {graph.loss!r} loss; it must be 'zero_one'.")
-    log_p = opinion_marginals(log_marginals, opinions)
-    i, h, y = opinions.instance_codes, opinions.expert_codes, opinions.label_codes
-    wrong = (np.exp(log_p).argmax(axis=1) != y).astype(np.float64)
-    n_experts = len(opinions.experts)
-    shape = (len(opinions.instances), n_experts)
-    seen = csr_matrix((np.ones(len(y)), (i, h)), shape=shape)
-    on_both = (seen.T @ csr_matrix((wrong, (i, h)), shape=shape)).toarray()
-    np.fill_diagonal(on_both, 0)
-    on_all = np.bincount(h, wrong, n_experts) / np.maximum(np.bincount(h, minlength=n_experts), 1)
-    return replace(graph, loss_change=graph.loss_change + on_both - graph.together * on_all)
+    wrong = _wrong(np.exp(opinion_marginals(log_marginals, opinions)), opinions)
+    h, n = opinions.expert_codes, len(opinions.experts)
+    on_all = np.bincount(h, wrong, n) / np.maximum(np.bincount(h, minlength=n), 1)
+    change = graph.loss_change + _on_both(wrong, opinions) - graph.together * on_all
+    return replace(graph, loss_change=change)
+
+
+def _wrong(probabilities: FloatArray, opinions: Opinions) -> FloatArray:
+    """0/1 loss of each opinion, predicted by probabilities (n_opinions, k)."""
+    return np.asarray(predict(probabilities) != opinions.label_codes, dtype=np.float64)
+
+
+def _on_both(loss: FloatArray, opinions: Opinions) -> FloatArray:
+    """(H, H): entry [h, h'] sums the loss (n_opinions,) of h' over the instances that h saw too."""
+    place = opinions.instance_codes, opinions.expert_codes
+    shape = len(opinions.instances), len(opinions.experts)
+    seen = csr_matrix((np.ones(len(loss)), place), shape=shape)
+    sums = (seen.T @ csr_matrix((loss, place), shape=shape)).toarray()
+    np.fill_diagonal(sums, 0)
+    return np.asarray(sums)
 
 
 def compare_with_one_noise(graph: SimilarityGraph) -> SimilarityGraph:
@@ -128,6 +140,19 @@ def frequencies(law: FloatArray, n_samples: int, rng: np.random.Generator) -> Fl
     """
     counts = rng.multinomial(n_samples, law / law.sum(axis=-1, keepdims=True))
     return np.asarray(counts / n_samples)
+
+
+def law_by_draws(n_samples: int, rng: np.random.Generator) -> Law:
+    """The paper's estimator of a pair's counterfactual distribution, each with draws of its own.
+
+    Distributed as :func:`siscm.gumbel.monte_carlo_probabilities`, without its noise vectors.
+    """
+
+    def law(log_p_observed: FloatArray, log_p_target: FloatArray, label: IntArray) -> FloatArray:
+        exact = counterfactual_probabilities(log_p_observed, log_p_target, label)
+        return frequencies(exact, n_samples, rng)
+
+    return law
 
 
 def by_draws(rule: Rule, n_samples: int, rng: np.random.Generator) -> Rule:
@@ -152,21 +177,12 @@ def graph_by_draws(
     Draws are made anew for each ordered pair under shared noise, and once an opinion for the
     marginals. Violations need no draws.
     """
-    log_p = opinion_marginals(log_marginals, opinions)
-    h, y = opinions.expert_codes, opinions.label_codes
-    graph = SimilarityGraph.from_opinions(log_p, opinions)
-    alone = _wrong(frequencies(np.exp(log_p), n_samples, rng), y)
-    change = np.zeros_like(graph.loss_change)
-    for a, b in iter_pairs(opinions):
-        for observed, target in ((a, b), (b, a)):
-            law = counterfactual_probabilities(log_p[observed], log_p[target], y[observed])
-            shared = _wrong(frequencies(law, n_samples, rng), y[target])
-            np.add.at(change, (h[observed], h[target]), shared - alone[target])
-    return replace(graph, loss_change=change)
-
-
-def _wrong(probabilities: FloatArray, label: IntArray) -> FloatArray:
-    return np.asarray(probabilities.argmax(axis=-1) != label, dtype=np.float64)
+    p = np.exp(opinion_marginals(log_marginals, opinions))
+    drawn = frequencies(p, n_samples, rng)
+    law = law_by_draws(n_samples, rng)
+    graph = SimilarityGraph.from_opinions(log_marginals, opinions, law=law)
+    too_low = _on_both(_wrong(p, opinions) - _wrong(drawn, opinions), opinions)
+    return replace(graph, loss_change=graph.loss_change + too_low)
 
 
 def label_shares(opinions: Opinions, counted: Literal["opinions", "pairs"]) -> FloatArray:

@@ -3,7 +3,8 @@ r"""What the paper's Monte Carlo costs the fit: signs, predictions and groups ch
 The paper estimates every counterfactual distribution with T draws of the noise (Eq. 5). Given the
 opinion observed, each draw is an answer of the target, independent of the others and distributed
 by the exact law. So the T answers of a pair are one multinomial sample of that law, and can be
-drawn as such, at a cost that does not grow with T. Violations, and so the edges, need no draws.
+drawn as such (:func:`siscm.released.frequencies`), at a cost that does not grow with T.
+Violations, and so the edges, need no draws.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ import pandas as pd
 
 from siscm import partition
 from siscm.checks import BoolArray, FloatArray, IntArray
-from siscm.graph import Law, SimilarityGraph
+from siscm.graph import SimilarityGraph
 from siscm.gumbel import counterfactual_probabilities
 from siscm.inference import predict
 from siscm.recovery import adjusted_rand
-from siscm.sweep import N_RESTARTS, Cell, about, first_of_tests, same_group, stream
+from siscm.released import frequencies, law_by_draws
+from siscm.sweep import N_RESTARTS, Cell, about, draw_panel, same_group, stream
 from siscm.synthetic import GROUP_SIZES, SyntheticPanel, sparsify
 
 RUNS = (Cell(0, 20, 0.6), Cell(0, 100, 0.8), Cell(0, 50, 0.6))
@@ -28,30 +30,6 @@ RUNS = (Cell(0, 20, 0.6), Cell(0, 100, 0.8), Cell(0, 50, 0.6))
 
 N_SAMPLES = (100, 500, 1000, 5000)
 """Numbers of draws T; the paper takes 500 on synthetic and 1,000 on real data."""
-
-
-def monte_carlo_law(n_samples: int, rng: np.random.Generator) -> Law:
-    """The paper's estimator of the counterfactual distribution, each pair with draws of its own.
-
-    Distributed as :func:`siscm.gumbel.monte_carlo_probabilities`, without its noise vectors.
-
-    Parameters
-    ----------
-    n_samples
-        T of Eq. 5.
-    rng
-        Draws the answers.
-    """
-
-    def law(log_p_observed: FloatArray, log_p_target: FloatArray, label: IntArray) -> FloatArray:
-        exact = counterfactual_probabilities(log_p_observed, log_p_target, label)
-        return _frequencies(exact, n_samples, rng)
-
-    return law
-
-
-def _frequencies(exact: FloatArray, n_samples: int, rng: np.random.Generator) -> FloatArray:
-    return np.asarray(rng.multinomial(n_samples, exact) / n_samples)
 
 
 def sampling_cost(
@@ -103,16 +81,17 @@ def sampling_cost(
     Raises
     ------
     ValueError
-        If there is no run, a number is not positive, or there are too few test instances.
+        If there is no run, a number is not positive, there are more test instances than the sweep
+        has, or fewer than two experts.
     """
-    if not len(runs) or min(*n_samples, n_draws, n_test, *(run.n_train for run in runs)) < 1:
+    if not len(runs) or min(*n_samples, n_draws, *(run.n_train for run in runs)) < 1:
         raise ValueError(
-            f"runs={list(runs)}, n_samples={list(n_samples)}, n_draws={n_draws} and "
-            f"n_test={n_test} must hold at least one positive number each."
+            f"runs={list(runs)}, n_samples={list(n_samples)} and n_draws={n_draws} must hold at "
+            "least one positive number each."
         )
     rows: list[dict[str, float]] = []
     for run in runs:
-        train, test = first_of_tests(seed, run.repeat, run.n_train, n_test, group_sizes)
+        train, test = draw_panel(seed, run.repeat, run.n_train, n_test, group_sizes)
         rows += _compare(run, train, test, n_samples, n_draws, stream(seed, run))
     return pd.DataFrame(rows)
 
@@ -134,9 +113,9 @@ def _compare(
     for draws in (*n_samples, np.inf):
         for draw, own in enumerate(rng.spawn(n_draws)):
             if np.isfinite(draws):
-                law = monte_carlo_law(int(draws), own)
+                law = law_by_draws(int(draws), own)
                 graph = SimilarityGraph.from_opinions(log_p, kept, law=law)
-                inferred, restarts = _frequencies(expected, int(draws), own), deepcopy(rng)
+                inferred, restarts = frequencies(expected, int(draws), own), deepcopy(rng)
             else:
                 graph, inferred, restarts = exact, expected, own
             groups = partition.greedy(graph, N_RESTARTS, rng=restarts)

@@ -33,7 +33,6 @@ N_TEST, N_REPEATS, N_RESTARTS = 1000, 5, 5
 MODELS = ("fitted", "true", "singletons")
 r"""Whose losses are taken: with the groups found, those planted, and everybody alone."""
 
-
 Thin = Callable[[Opinions, float, np.random.Generator], Opinions]
 """From the opinions of everybody and a sparsity to those that stay."""
 
@@ -134,6 +133,22 @@ class Cell:
     sparsity: float
 
 
+def grid(n_repeats: int, n_train: Sequence[int], sparsities: Sequence[float]) -> list[Cell]:
+    """All runs of a grid.
+
+    Raises
+    ------
+    ValueError
+        If there is none, or a number of repeats or of training instances is not positive.
+    """
+    if not len(n_train) or not len(sparsities) or min(*n_train, n_repeats) < 1:
+        raise ValueError(
+            f"n_train={list(n_train)}, sparsities={list(sparsities)} and n_repeats={n_repeats} "
+            "must hold at least one positive number each."
+        )
+    return [Cell(*of) for of in product(range(n_repeats), n_train, sparsities)]
+
+
 def about(cell: Cell, graph: SimilarityGraph, planted: Groups) -> dict[str, float]:
     """Which run it is (``repeat``, ``m``, ``s``), and how hard (``edges``, ``edge_ratio``)."""
     return {
@@ -225,23 +240,16 @@ def sweep(
     Raises
     ------
     ValueError
-        If the grid is empty or a number in it is not positive, a sparsity not in [0, 1], or there
-        are fewer than two experts.
+        If the grid is empty or a number in it is not positive, a sparsity not in [0, 1], there are
+        more test instances than the paper's, or fewer than two experts.
     """
-    if not len(n_train) or not len(sparsities) or min(*n_train, n_repeats, n_test) < 1:
-        raise ValueError(
-            f"n_train={list(n_train)}, sparsities={list(sparsities)}, n_repeats={n_repeats} and "
-            f"n_test={n_test} must hold at least one positive number each."
-        )
-    if sum(group_sizes) < 2:
-        raise ValueError(f"group_sizes={list(group_sizes)}: a pair takes two experts at least.")
+    cells = grid(n_repeats, n_train, sparsities)
     workers = Parallel(n_jobs, return_as="generator")
     panels = [
         draw_panel(seed, repeat, max(n_train), n_test, group_sizes) for repeat in range(n_repeats)
     ]
     tests = (test for _, test in panels)
     losses = list(shown(workers(delayed(pair_losses)(t) for t in tests), n_repeats, "test sets"))
-    cells = [Cell(*of) for of in product(range(n_repeats), n_train, sparsities)]
     rows = workers(
         delayed(run_cell)(
             cell, panels[cell.repeat][0], losses[cell.repeat], stream(seed, cell), thin
@@ -258,26 +266,22 @@ def draw_panel(
     n_test: int = N_TEST,
     group_sizes: Sequence[int] = GROUP_SIZES,
 ) -> tuple[SyntheticPanel, SyntheticPanel]:
-    """The experts of one repeat, on training and on test instances: the sweep's own."""
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(repeat,)))
-    panel = make_synthetic_panel(n_test + n_train, rng, group_sizes=group_sizes)
-    return panel.part(n_test, n_test + n_train), panel.part(0, n_test)
+    """The experts of one repeat, on training and on test instances: the sweep's own.
 
-
-def first_of_tests(
-    seed: int, repeat: int, n_train: int, n_test: int, group_sizes: Sequence[int] = GROUP_SIZES
-) -> tuple[SyntheticPanel, SyntheticPanel]:
-    """As :func:`draw_panel`, on the first of the sweep's test instances only.
+    Fewer test instances are the first of more, and leave the training instances as they are.
 
     Raises
     ------
     ValueError
-        If the sweep has not so many.
+        If there is no test instance, there are more than :data:`N_TEST`, or fewer than two experts.
     """
-    if n_test > N_TEST:
+    if not 1 <= n_test <= N_TEST:
         raise ValueError(f"n_test is {n_test}; the sweep has {N_TEST} test instances.")
-    train, test = draw_panel(seed, repeat, n_train, group_sizes=group_sizes)
-    return train, test.part(0, n_test)
+    if sum(group_sizes) < 2:
+        raise ValueError(f"group_sizes={list(group_sizes)}: a pair takes two experts at least.")
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(repeat,)))
+    panel = make_synthetic_panel(N_TEST + n_train, rng, group_sizes=group_sizes)
+    return panel.part(N_TEST, N_TEST + n_train), panel.part(0, n_test)
 
 
 def stream(seed: int, cell: Cell) -> np.random.Generator:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from siscm.pages import expected, write_expected
+from siscm.pages import expected, today, write_expected
 from siscm.sweep import sweep
 
 SHOWN = ("ari", "edge_ratio", "zero_one_fitted", "zero_one_true", "zero_one_singletons")
@@ -87,7 +86,7 @@ def drift(found: Mapping[str, Any], recorded: Mapping[str, Any], tolerance: floa
 def main() -> None:
     """Run the whole sweep and record it beside the paper's claims."""
     content = expected("synthetic")
-    content["ours"]["date"] = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
+    content["ours"]["date"] = today()
     content["ours"]["figures"] = figures(sweep(content["ours"]["seed"], n_jobs=-1))
     write_expected("synthetic", content)
 

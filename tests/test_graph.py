@@ -186,6 +186,15 @@ def test_arrays_are_symmetric_and_edges_never_join_an_expert_to_herself(
     assert np.isnan(graph.weights.diagonal()).all()
 
 
+def test_matrices_are_computed_once_and_nobody_can_change_them() -> None:
+    graph = SimilarityGraph.from_opinions(*panel(np.random.default_rng(0), asked=0.2))
+    for name in ("edges", "weights"):
+        assert getattr(graph, name) is getattr(graph, name)
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(graph, name)[0, 1] = 0
+    assert graph.edges.sum() < graph.with_unmet_pairs().edges.sum()  # which has its own
+
+
 def test_experts_under_one_noise_never_violate_and_gain() -> None:
     rng = np.random.default_rng(0)
     log_p = log_dirichlet(rng, (400, 6, 4))

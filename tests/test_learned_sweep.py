@@ -42,7 +42,7 @@ def test_a_row_a_run_and_kind_and_the_same_numbers_for_any_number_of_processes(f
 
 
 def test_with_true_marginals_it_is_the_sweep() -> None:
-    grid = SMALL | {"n_test": 1000, "group_sizes": SIZES}
+    grid = SMALL | {"group_sizes": SIZES}
     theirs, ours = sweep(3, **grid), learned_sweep(3, **grid, marginals=[TRUE])
     shared = ["repeat", "m", "s", "opinions", "edges", "edge_ratio", "groups", "ari"]
     pd.testing.assert_frame_equal(ours[shared], theirs[shared])
@@ -158,10 +158,8 @@ def test_copying_is_wrong_as_often_as_two_experts_differ() -> None:
 
 
 def test_refusals() -> None:
-    for wrong in ({"n_train": ()}, {"sparsities": ()}, {"n_repeats": 0}, {"n_test": 0}):
+    for wrong in ({"n_train": ()}, {"sparsities": ()}, {"n_repeats": 0}):
         with pytest.raises(ValueError, match="at least one positive number"):
             learned_sweep(0, **(SMALL | wrong))
-    with pytest.raises(ValueError, match="n_test is 1001; the sweep has 1000"):
-        learned_sweep(0, n_test=1001)
     with pytest.raises(ValueError, match=r"marginals=\['probit'\] should be some of \['true'"):
         learned_sweep(0, marginals=["probit"])

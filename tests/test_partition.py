@@ -56,9 +56,24 @@ def slow_objective(graph: SimilarityGraph, groups: list[list[int]]) -> float:
     return sum(graph.weights[a, b] for group in groups for a, b in combinations(group, 2))
 
 
+@cache
+def pairs_of_partitions(size: int) -> np.ndarray:
+    """(partitions, pairs): whether each partition there is has a pair in one group."""
+    rows = [
+        [number[a] == number[b] for a, b in combinations(range(size), 2)]
+        for groups in all_partitions(list(range(size)))
+        for number in [partition.group_of(groups, range(size))]
+    ]
+    return np.array(rows, dtype=bool)
+
+
 def optimum(graph: SimilarityGraph) -> float:
+    """The lowest objective of all partitions, computed for all at once."""
     size = len(graph.experts)
-    return min(slow_objective(graph, groups) for groups in all_partitions(list(range(size))))
+    i, j = np.triu_indices(size, 1)
+    inside, edge = pairs_of_partitions(size), graph.edges[i, j]
+    cliques = ~inside[:, ~edge].any(axis=1)
+    return float((inside[:, edge] @ graph.weights[i, j][edge])[cliques].min())
 
 
 def test_the_brute_force_sees_all_partitions() -> None:
@@ -84,10 +99,12 @@ def test_greedy_returns_sorted_cliques_that_cover_everybody(
 @given(rng=rngs(), size=st.integers(1, 6))
 def test_objective_counts_each_pair_once(rng: np.random.Generator, size: int) -> None:
     graph = random_graph(rng, size, 3)
-    for groups in all_partitions(list(range(size))):
-        np.testing.assert_allclose(
-            partition.objective(graph, groups), slow_objective(graph, groups), atol=1e-12
-        )
+    every = list(all_partitions(list(range(size))))
+    slow = [slow_objective(graph, groups) for groups in every]
+    np.testing.assert_allclose(
+        [partition.objective(graph, groups) for groups in every], slow, atol=1e-12
+    )
+    np.testing.assert_allclose(optimum(graph), min(slow), atol=1e-12)
 
 
 @given(rng=rngs(), size=st.integers(1, 7), levels=st.integers(0, 4))
@@ -148,13 +165,13 @@ WORKED_EDGES[1, 4] = WORKED_EDGES[4, 1] = False
 def test_algorithm_1_step_by_step() -> None:
     """From 0: 1 gains most; then 2 would cost -1 + 2 > 0, 3 more, and 4 has no edge to 1: stop."""
     graph = graph_of(WORKED, WORKED_EDGES)
-    steps = list(partition.grow(0, np.arange(5), graph.edges, graph.weights))
+    steps = list(partition.grow(graph, 0, np.arange(5)))
     assert steps == [
         partition.Step((0,), (1, 2, 3, 4), (-3, -1, 2, 0), chosen=1),
         partition.Step((0, 1), (2, 3), (1, 3), chosen=None),
     ]
     # From what is left, starting at 4: 2 and 3 cost nothing, the first joins; then 3 gains.
-    steps = list(partition.grow(4, np.array([2, 3, 4]), graph.edges, graph.weights))
+    steps = list(partition.grow(graph, 4, np.array([2, 3, 4])))
     assert steps == [
         partition.Step((4,), (2, 3), (0, 0), chosen=2),
         partition.Step((4, 2), (3,), (-2,), chosen=3),
@@ -213,12 +230,8 @@ def test_rounded_fractions_that_sum_to_zero_join() -> None:
 
 def test_ties_go_to_the_first_expert() -> None:
     weights = np.full((4, 4), -1.0)
-    steps = list(partition.grow(2, np.arange(4), *_arrays(graph_of(weights))))
+    steps = list(partition.grow(graph_of(weights), 2, np.arange(4)))
     assert [step.chosen for step in steps] == [0, 1, 3, None]
-
-
-def _arrays(graph: SimilarityGraph) -> tuple[np.ndarray, np.ndarray]:
-    return graph.edges, graph.weights
 
 
 def test_the_best_restart_is_kept() -> None:
@@ -291,26 +304,6 @@ def test_group_of_numbers_experts_by_name() -> None:
         partition.group_of([["z"]], ["a"])
 
 
-@cache
-def pairs_of_partitions(size: int) -> np.ndarray:
-    """(partitions, pairs): whether each partition there is has a pair in one group."""
-    rows = [
-        [number[a] == number[b] for a, b in combinations(range(size), 2)]
-        for groups in all_partitions(list(range(size)))
-        for number in [partition.group_of(groups, range(size))]
-    ]
-    return np.array(rows)
-
-
-def quick_optimum(graph: SimilarityGraph) -> float:
-    """As :func:`optimum`, all partitions at once."""
-    size = len(graph.experts)
-    i, j = np.triu_indices(size, 1)
-    inside, edge = pairs_of_partitions(size), graph.edges[i, j]
-    cliques = ~inside[:, ~edge].any(axis=1)
-    return float((inside[:, edge] @ graph.weights[i, j][edge])[cliques].min())
-
-
 def in_parts(rng: np.random.Generator, size: int) -> SimilarityGraph:
     """Experts in up to three parts without an edge between them."""
     whole, part = random_graph(rng, size, 3), rng.integers(0, 3, size=size)
@@ -327,12 +320,6 @@ def assert_proven(graph: SimilarityGraph, best: ExactPartition, value: float) ->
     assert best.bound <= best.objective
 
 
-def test_the_quick_brute_force_agrees_with_the_slow_one() -> None:
-    for seed in range(20):
-        graph = random_graph(np.random.default_rng(seed), 2 + seed % 5, 3)
-        np.testing.assert_allclose(quick_optimum(graph), optimum(graph), atol=1e-12)
-
-
 @pytest.mark.parametrize("kind", ["in thirds", "ties", "only gains", "only costs", "in parts"])
 def test_exact_agrees_with_brute_force(kind: str) -> None:
     """Over 500 graphs of up to eight experts, with pairs that cannot be similar, zeros and ties."""
@@ -347,7 +334,7 @@ def test_exact_agrees_with_brute_force(kind: str) -> None:
         if kind.startswith("only"):
             sign = -1 if kind == "only gains" else 1
             graph = graph_of(sign * np.abs(np.nan_to_num(graph.weights)), graph.edges)
-        value = quick_optimum(graph)
+        value = optimum(graph)
         best = partition.exact(graph)
         assert_proven(graph, best, value)
         once = partition.objective(graph, partition.greedy(graph, 1, rng=rng))
@@ -360,7 +347,7 @@ def test_limits_never_lead_to_a_wrong_claim(
     rng: np.random.Generator, size: int, rounds: int
 ) -> None:
     graph = random_graph(rng, size, 3)
-    value = quick_optimum(graph) if size > 1 else 0.0
+    value = optimum(graph)
     best = partition.exact(graph, node_limit=0, round_limit=rounds)
     assert best.bound - 1e-9 <= value <= best.objective + 1e-9
     assert best.optimal == (best.objective - best.bound <= TOLERANCE)

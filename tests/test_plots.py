@@ -71,7 +71,7 @@ def test_graph_draws_a_line_for_every_edge_and_violation(axes, graph):
 
 
 def test_step_labels_every_candidate_with_its_cost(axes, graph):
-    step = next(partition.grow(0, np.arange(6), graph.edges, graph.weights))
+    step = next(partition.grow(graph, 0, np.arange(6)))
     plots.draw_step(axes, graph, step, done=[])
     costs = [t.get_text() for t in axes.texts if t.get_text()[0] in "+-"]
     assert len(costs) == len(step.candidates) == len(axes.lines)

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from independent import race_row
+from scipy.stats import chi2
 from strategies import log, log_dirichlet, rngs
 
 from siscm import Opinions, SimilarityGraph, partition, released
-from siscm.baselines import Pairs, gumbel_max, marginals_only
-from siscm.gumbel import monte_carlo_probabilities
+from siscm.baselines import Pairs, marginals_only
+from siscm.gumbel import counterfactual_probabilities, monte_carlo_probabilities
 from siscm.rivals import ProductWithCNB
 from siscm.violations import violates
 
@@ -165,20 +166,35 @@ def one_pair(log_p: np.ndarray, log_q: np.ndarray, label: int, n: int) -> Pairs:
     )
 
 
-def test_draws_have_the_law_of_the_papers_estimator() -> None:
-    """Means, variances and covariances of frequencies drawn at once and through the noise."""
-    log_p, log_q = np.log([0.5, 0.3, 0.2]), np.log([0.3, 0.3, 0.4])
-    n, T = 4000, 50
-    pairs = one_pair(log_p, log_q, 0, n)
-    drawn = released.by_draws(gumbel_max, T, np.random.default_rng(0))(pairs)
-    through = monte_carlo_probabilities(
-        pairs.log_p_observed, pairs.log_p_target, pairs.label, T, np.random.default_rng(1)
-    )
-    error = np.sqrt(0.25 / T / n)
-    np.testing.assert_allclose(drawn.mean(axis=0), through.mean(axis=0), atol=6 * error)
-    np.testing.assert_allclose(np.cov(drawn.T), np.cov(through.T), atol=0.25 / T * 0.2)
-    np.testing.assert_allclose(drawn.sum(axis=1), 1)
-    np.testing.assert_allclose(drawn * T, np.round(drawn * T), atol=1e-9)
+def test_draws_are_distributed_as_those_of_the_papers_estimator() -> None:
+    """Many estimates of one pair: counts of every outcome of four draws, by both, agree."""
+    rng = np.random.default_rng(0)
+    log_p, log_q = log_dirichlet(rng, (2, 3))
+    many = 4000
+    rows = np.tile(log_p, (many, 1)), np.tile(log_q, (many, 1)), np.zeros(many, dtype=int)
+    quick = released.law_by_draws(4, rng)(*rows)
+    slow = monte_carlo_probabilities(*rows, 4, rng)
+    exact = counterfactual_probabilities(log_p, log_q, 0)
+    assert (exact > 0.02).sum() > 1
+    codes = [(estimate * 4).round().astype(int) @ [25, 5, 1] for estimate in (quick, slow)]
+    table = np.array([np.bincount(code, minlength=101) for code in codes])
+    table = table[:, table.sum(axis=0) > 20]
+    assert table.shape[1] > 3
+    expected = table.sum(axis=0) / 2
+    statistic = ((table - expected) ** 2 / expected).sum()
+    assert statistic < chi2.ppf(0.999, table.shape[1] - 1)
+
+
+def test_the_impossible_is_never_drawn() -> None:
+    rng = np.random.default_rng(1)
+    log_p, log_q = log_dirichlet(rng, (2, 500, 4))
+    label = rng.integers(4, size=500)
+    exact = counterfactual_probabilities(log_p, log_q, label)
+    drawn = released.law_by_draws(300, rng)(log_p, log_q, label)
+    assert (exact == 0).any()
+    assert (drawn[exact == 0] == 0).all()
+    np.testing.assert_allclose(drawn.sum(axis=-1), 1)
+    np.testing.assert_allclose(drawn, exact, atol=5 * 0.5 / np.sqrt(300))
 
 
 def test_gnb_by_draws_errs_where_two_labels_are_near() -> None:

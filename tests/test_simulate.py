@@ -335,23 +335,22 @@ for name in ("HS-Brexit", "MD-Agreement"):
 
 
 def test_same_panels_in_fresh_processes() -> None:
-    printed = []
-    for threads, hash_seed in (("1", "1"), ("4", "2")):
-        environment = {
-            **os.environ,
-            "OPENBLAS_NUM_THREADS": threads,
-            "OMP_NUM_THREADS": threads,
-            "PYTHONHASHSEED": hash_seed,
-        }
-        printed.append(
-            subprocess.run(
-                [sys.executable, "-c", SCRIPT],
-                env=environment,
-                capture_output=True,
-                check=True,
-                text=True,
-            ).stdout
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", SCRIPT],
+            env=os.environ
+            | {
+                "OPENBLAS_NUM_THREADS": threads,
+                "OMP_NUM_THREADS": threads,
+                "PYTHONHASHSEED": hash_seed,
+            },
+            stdout=subprocess.PIPE,
+            text=True,
         )
+        for threads, hash_seed in (("1", "1"), ("4", "2"))
+    ]
+    printed = [process.communicate()[0] for process in processes]
+    assert [process.returncode for process in processes] == [0, 0]
     assert printed[0] == printed[1]
     first, second = printed[0].split()
     assert first != second

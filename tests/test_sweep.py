@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from siscm import SimilarityGraph, gumbel
 from siscm.evaluation import UNIFORM_WEIGHT
 from siscm.opinions import Opinions
-from siscm.sweep import MODELS, edge_ratio, pair_losses, sweep
+from siscm.sweep import MODELS, draw_panel, edge_ratio, pair_losses, sweep
 from siscm.synthetic import make_synthetic_panel
 
 SMALL = {"n_train": (10, 150), "sparsities": (0.1, 0.6), "n_repeats": 2, "n_test": 60}
@@ -59,13 +60,8 @@ def test_edge_ratio_by_hand() -> None:
     graph = SimilarityGraph(pd.Index(range(3)), together, violations, np.zeros((3, 3)))
     assert edge_ratio(graph, [[0, 1], [2]]) == 0.5
     assert edge_ratio(graph, [[0, 1, 2]]) == 1.0
-    assert np.isnan(edge_ratio(replace_violations(graph, 1), [[0, 1], [2]]))
-
-
-def replace_violations(graph: SimilarityGraph, count: int) -> SimilarityGraph:
-    """The same graph with every pair in violation: no edge is left."""
-    everywhere = np.where(graph.together > 0, count, 0)
-    return SimilarityGraph(graph.experts, graph.together, everywhere, graph.loss_change)
+    no_edge = replace(graph, violations=together)
+    assert np.isnan(edge_ratio(no_edge, [[0, 1], [2]]))
 
 
 def test_a_row_a_run_and_the_same_numbers_for_any_number_of_processes(runs) -> None:
@@ -96,18 +92,29 @@ def test_more_data_finds_the_planted_groups(runs) -> None:
         assert (true < alone).all()
 
 
+def test_fewer_test_instances_are_the_first_of_more() -> None:
+    few, more = (draw_panel(3, 0, 5, n_test, SIZES) for n_test in (7, 20))
+    for one, other in zip(few, (more[0], more[1].part(0, 7)), strict=True):
+        np.testing.assert_array_equal(one.X, other.X)
+        np.testing.assert_array_equal(one.opinions.labels, other.opinions.labels)
+    for wrong in (0, 1001):
+        with pytest.raises(ValueError, match=f"n_test is {wrong}; the sweep has 1000"):
+            sweep(0, n_test=wrong)
+
+
 def test_two_opinions_an_instance_are_enough_to_run() -> None:
     found = sweep(0, n_train=(4,), sparsities=(1.0,), n_repeats=1, n_test=5, group_sizes=SIZES)
     assert found["opinions"].tolist() == [8]
     assert found["edges"].between(0, 4).all()
 
 
-@pytest.mark.parametrize("sizes", [(1,), (2,), (1, 1)])
-def test_one_and_two_experts_have_defined_answers(sizes) -> None:
-    if sum(sizes) == 1:
-        with pytest.raises(ValueError, match="two experts"):
-            sweep(0, n_train=(5,), sparsities=(0.0,), n_repeats=1, n_test=5, group_sizes=sizes)
-        return
+def test_one_expert_is_refused() -> None:
+    with pytest.raises(ValueError, match="two experts"):
+        sweep(0, group_sizes=(1,))
+
+
+@pytest.mark.parametrize("sizes", [(2,), (1, 1)])
+def test_two_experts_have_defined_answers(sizes) -> None:
     found = sweep(0, n_train=(30,), sparsities=(0.0,), n_repeats=1, n_test=5, group_sizes=sizes)
     assert found["groups"].tolist() == [len(sizes)]
     assert found["ari"].tolist() == [1.0]
