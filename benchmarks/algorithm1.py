@@ -137,6 +137,9 @@ def main() -> None:
         fewest.append(int(table["edges"].min()))
         most.append(int(table["edges"].max()))
         figures |= {f"{family}_{name}": value for name, value in summary(table).items()}
+        for n, row in zip(SIZES, rows, strict=True):
+            names = ("edges", "seconds", "search_seconds")
+            figures |= {f"{family}_of_{n}_{name}": row[name] for name in names}
         if family == "sparse":
             arrays = (graph.together, graph.violations, graph.loss_change)
             figures |= {

@@ -264,6 +264,13 @@ def origin(entry: dict[str, Any]) -> str:
     return f"recorded {entry['date']} from {hashes} (SHA-256, first 8 digits)"
 
 
+def benchmark(name: str) -> dict[str, Any]:
+    """What a script in ``benchmarks/`` recorded: its ``figures``, ``machine`` and versions."""
+    path = ROOT / "benchmarks" / "results.json"
+    entry: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))[name]
+    return entry
+
+
 def benchmark_table(name: str, words: dict[str, str]) -> Html:
     """Figures of ``benchmarks/results.json``, measured by a script beside it, never by a page.
 
@@ -274,8 +281,7 @@ def benchmark_table(name: str, words: dict[str, str]) -> Html:
     words
         The figures to show, and what to call each.
     """
-    path = ROOT / "benchmarks" / "results.json"
-    entry: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))[name]
+    entry = benchmark(name)
     measured = {word: f"{entry['figures'][key]:,}" for key, word in words.items()}
     machine = entry["machine"]
     where = (

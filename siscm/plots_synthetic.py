@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -56,6 +58,27 @@ def _draw_runs(axes: Axes, ratio: pd.Index, values: pd.Series[float], i: int, na
         markeredgewidth=1.5,
         label=name,
     )
+
+
+def draw_cost(axes: Axes, figures: Mapping[str, float]) -> None:
+    """Seconds of Algorithm 1's search by the number of edges; dashed, what is linear in them.
+
+    Parameters
+    ----------
+    figures
+        As recorded by ``benchmarks/algorithm1.py``.
+    """
+    for i, family in enumerate(("sparse", "dense", "complete"), start=1):
+        points = sorted(
+            (edges, figures[key.replace("_edges", "_search_seconds")])
+            for key, edges in figures.items()
+            if key.startswith(f"{family}_of_") and key.endswith("_edges")
+        )
+        edges, seconds = np.array(points).T
+        axes.plot(edges, seconds, color=_COLOURS[i], marker=_MARKERS[i], label=family)
+        axes.plot(edges, seconds[-1] * edges / edges[-1], color=_COLOURS[i], linestyle="--")
+    axes.set(xscale="log", yscale="log", xlabel="edges", ylabel="seconds, search")
+    finish_lines(axes)
 
 
 def draw_sampling(upper: Axes, lower: Axes, frame: pd.DataFrame) -> None:

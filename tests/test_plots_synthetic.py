@@ -60,6 +60,26 @@ def test_methods_show_every_run_and_what_the_best_changes() -> None:
     plt.close(figure)
 
 
+def test_cost_shows_every_size_beside_what_is_linear() -> None:
+    families = ("sparse", "dense", "complete")
+    figures = {
+        f"{family}_of_{n}_{name}": (i + 1) * n * (1 if name == "edges" else n / 1e6)
+        for i, family in enumerate(families)
+        for n in (1000, 100)
+        for name in ("edges", "search_seconds", "seconds")
+    }
+    figure, axes = plt.subplots(layout="constrained")
+    plots.draw_cost(axes, figures | {"sparse_edges": 7, "experts": 1000})
+    assert_legible([axes])
+    for i, (measured, linear) in enumerate(
+        zip(axes.lines[::2], axes.lines[1::2], strict=True), start=1
+    ):
+        np.testing.assert_allclose(measured.get_xdata(), [100 * i, 1000 * i])
+        np.testing.assert_allclose(measured.get_ydata(), [0.01 * i, 1.0 * i])
+        np.testing.assert_allclose(linear.get_ydata(), [0.1 * i, 1.0 * i])
+    plt.close(figure)
+
+
 def test_sampling_shows_means_and_spreads_by_draws() -> None:
     keys = itertools.product((20, 50), (10, 300, np.inf), (0, 1))
     frame = pd.DataFrame(keys, columns=["m", "n_samples", "draw"]).assign(s=0.5)
