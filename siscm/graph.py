@@ -135,6 +135,22 @@ class SimilarityGraph:
         weights.flags.writeable = False
         return weights
 
+    def finite_weights(self) -> FloatArray:
+        """As :attr:`weights`, where those of edges have to be added up and taken away again.
+
+        Raises
+        ------
+        ValueError
+            If the weight of an edge is not finite, as the log-loss of an estimated law can be.
+        """
+        weights = self.weights
+        for a, b in np.argwhere(self.edges & ~np.isfinite(weights)):
+            raise ValueError(
+                f"the edge of experts {self.experts[a]!r} and {self.experts[b]!r} has the weight "
+                f"{weights[a, b]}; only finite weights can be added up."
+            )
+        return weights
+
     def with_unmet_pairs(self) -> SimilarityGraph:
         """The graph in which two who never met can be similar too, at neither gain nor cost.
 

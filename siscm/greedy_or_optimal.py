@@ -105,8 +105,8 @@ def compare(
     Raises
     ------
     ValueError
-        If there is no run, a number is not positive, there are more test instances than the sweep
-        has, or fewer than two experts.
+        If there is no run, a number is not positive, a sparsity is not in [0, 1], there are more
+        test instances than the sweep has, or fewer than two experts.
     """
     if not len(runs) or min(run.n_train for run in runs) < 1:
         raise ValueError(f"runs={list(runs)} must hold at least one, of a positive n_train each.")
@@ -179,7 +179,7 @@ def summary(frame: pd.DataFrame, *, by_ratio: bool = False) -> pd.DataFrame:
         As from :func:`compare`.
     by_ratio
         Whether by bands of the edge ratio (:data:`RATIOS`), which leaves out runs without an
-        edge, and not by cell (``m``, ``s``).
+        edge inside a planted group, and not by cell (``m``, ``s``).
 
     Returns
     -------

@@ -35,6 +35,9 @@ _VIOLATED, _WORTH = 1e-6, 1e-3
 _OPTIMAL, _LIMIT = 0, 1
 """What SciPy's solvers report: done, or stopped by a limit."""
 
+_MOST_NODES = 2**31 - 1
+"""HiGHS counts no further."""
+
 Inequality = tuple[int, IntArray]
 """An expert v, and the set T of her neighbours."""
 
@@ -187,7 +190,7 @@ class Programme:
             integrality=np.ones(len(self.cost), dtype=np.int64),
             bounds=Bounds(costly & (self.reduced < 0), ~(costly & (self.reduced > 0))),
             constraints=LinearConstraint(self.inequalities, ub=1),
-            options=limits.options(node_limit=nodes, mip_rel_gap=0),
+            options=limits.options(node_limit=min(nodes, _MOST_NODES), mip_rel_gap=0),
         )
         # Where a limit struck, the bound of the tree so far is a bound; after an error, none is.
         if found.status in (_OPTIMAL, _LIMIT) and found.mip_dual_bound is not None:

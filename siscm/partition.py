@@ -95,7 +95,8 @@ def greedy(
     Raises
     ------
     ValueError
-        If ``n_restarts`` is not positive.
+        If ``n_restarts`` is not positive; with ``local_search`` also if the weight of an edge is
+        not finite.
     """
     if n_restarts < 1:
         raise ValueError(f"n_restarts is {n_restarts}; at least one run is needed.")
@@ -115,11 +116,23 @@ def refine(graph: SimilarityGraph, groups: Sequence[Sequence[int]]) -> Groups:
     """Move experts to other groups, or out to be alone, one by one, while the objective falls.
 
     Each time the move that lowers it most; the groups stay cliques.
+
+    Raises
+    ------
+    ValueError
+        If the groups are no partition into cliques, or the weight of an edge is not finite.
     """
-    n = len(graph.experts)
-    weights = np.where(graph.edges, graph.weights, 0.0)
-    apart = ~graph.edges & ~np.eye(n, dtype=bool)
-    number = group_of(groups, range(n))
+    edges, weights = graph.edges, graph.finite_weights()
+    number = group_of(groups, range(len(edges)))
+    for a, b in np.argwhere(np.triu(np.equal.outer(number, number) & ~edges, 1)):
+        raise ValueError(
+            f"experts {graph.experts[a]!r} and {graph.experts[b]!r} are in one group but have no "
+            "edge; only cliques can be refined."
+        )
+    n = len(edges)
+    weights, apart = np.where(edges, weights, 0.0), ~edges & ~np.eye(n, dtype=bool)
+    # Sums are rounded by less, however large the weights: else experts could move in circles.
+    rounding = ROUNDING * max(1.0, np.abs(weights).sum(axis=1).max(initial=0))
     while n:
         # The last column is an empty group.
         number = np.unique(number, return_inverse=True)[1]
@@ -127,7 +140,7 @@ def refine(graph: SimilarityGraph, groups: Sequence[Sequence[int]]) -> Groups:
         cost = np.where(apart @ member > 0, np.inf, weights @ member)
         change = cost - cost[np.arange(n), number][:, None]
         expert, group = np.unravel_index(change.argmin(), change.shape)
-        if change[expert, group] >= -ROUNDING:
+        if not change[expert, group] < -rounding:
             break
         number[expert] = group
     return sorted(np.flatnonzero(number == group).tolist() for group in np.unique(number))
@@ -211,12 +224,7 @@ def exact(
     """
     if min(node_limit, round_limit, time_limit or 0) < 0:
         raise ValueError(f"no limit may be negative: {node_limit=}, {round_limit=}, {time_limit=}.")
-    edges, weights = graph.edges, graph.weights
-    for a, b in np.argwhere(edges & ~np.isfinite(weights)):
-        raise ValueError(
-            f"the edge of experts {graph.experts[a]!r} and {graph.experts[b]!r} has the weight "
-            f"{weights[a, b]}; only finite weights can be added up."
-        )
+    edges, weights = graph.edges, graph.finite_weights()
     deadline = np.inf if time_limit is None else time.monotonic() + time_limit
     rng = np.random.default_rng(0) if rng is None else rng
     start = greedy(graph, rng=rng, local_search=True)

@@ -26,7 +26,7 @@ from siscm.gumbel import counterfactual_probabilities
 from siscm.inference import predict
 from siscm.opinions import Opinions
 from siscm.pairs import iter_pairs, opinion_marginals
-from siscm.synthetic import keep
+from siscm.synthetic import check_before_thinning, keep
 
 N_SAMPLES = 1000
 """Draws for each counterfactual distribution: T in the paper's real experiment."""
@@ -137,7 +137,14 @@ def frequencies(law: FloatArray, n_samples: int, rng: np.random.Generator) -> Fl
     T posterior noises, each pushed through the target's mechanism (the paper's Eq. 5), are T
     independent draws of her label, so its counts are multinomial with the exact law: they can be
     drawn at once, without any noise.
+
+    Raises
+    ------
+    ValueError
+        If ``n_samples`` is not positive.
     """
+    if n_samples < 1:
+        raise ValueError(f"n_samples is {n_samples}; at least one draw is needed.")
     counts = rng.multinomial(n_samples, law / law.sum(axis=-1, keepdims=True))
     return np.asarray(counts / n_samples)
 
@@ -233,7 +240,13 @@ def thin_out(opinions: Opinions, sparsity: float, rng: np.random.Generator) -> O
 
     As :func:`siscm.synthetic.sparsify`, but the two are drawn from all experts, and so may or may
     not have been dropped: of 48 opinions an s of 0.95 leaves three to five.
+
+    Raises
+    ------
+    ValueError
+        If ``sparsity`` is not in [0, 1], or an opinion is missing already.
     """
+    check_before_thinning(opinions, sparsity)
     n, n_experts = opinions.labels.shape
     ranks = rng.random((2, n, n_experts)).argsort(axis=2).argsort(axis=2)
     return keep(opinions, (ranks[0] >= int(sparsity * n_experts)) | (ranks[1] < 2))

@@ -81,8 +81,8 @@ def sampling_cost(
     Raises
     ------
     ValueError
-        If there is no run, a number is not positive, there are more test instances than the sweep
-        has, or fewer than two experts.
+        If there is no run, a number is not positive, a sparsity is not in [0, 1], there are more
+        test instances than the sweep has, or fewer than two experts.
     """
     if not len(runs) or min(*n_samples, n_draws, *(run.n_train for run in runs)) < 1:
         raise ValueError(

@@ -244,6 +244,7 @@ def sweep(
         more test instances than the paper's, or fewer than two experts.
     """
     cells = grid(n_repeats, n_train, sparsities)
+    streams = [stream(seed, cell) for cell in cells]
     workers = Parallel(n_jobs, return_as="generator")
     panels = [
         draw_panel(seed, repeat, max(n_train), n_test, group_sizes) for repeat in range(n_repeats)
@@ -251,10 +252,8 @@ def sweep(
     tests = (test for _, test in panels)
     losses = list(shown(workers(delayed(pair_losses)(t) for t in tests), n_repeats, "test sets"))
     rows = workers(
-        delayed(run_cell)(
-            cell, panels[cell.repeat][0], losses[cell.repeat], stream(seed, cell), thin
-        )
-        for cell in cells
+        delayed(run_cell)(cell, panels[cell.repeat][0], losses[cell.repeat], rng, thin)
+        for cell, rng in zip(cells, streams, strict=True)
     )
     return pd.DataFrame(list(shown(rows, len(cells), "runs")))
 
@@ -285,6 +284,14 @@ def draw_panel(
 
 
 def stream(seed: int, cell: Cell) -> np.random.Generator:
-    """The random numbers of one run: the same whatever else is run, and in whatever order."""
+    """The random numbers of one run: the same whatever else is run, and in whatever order.
+
+    Raises
+    ------
+    ValueError
+        If the run's sparsity is not in [0, 1].
+    """
+    if not 0 <= cell.sparsity <= 1:
+        raise ValueError(f"sparsity is {cell.sparsity}; it must lie between 0 and 1.")
     place = (cell.repeat, cell.n_train, round(cell.sparsity * 1000))
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=place))

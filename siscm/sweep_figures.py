@@ -77,10 +77,17 @@ def drift(found: Mapping[str, Any], recorded: Mapping[str, Any], tolerance: floa
     for key in sorted({*found, *recorded}, key=str):
         if key not in found or key not in recorded:
             yield f"{key} is {'not recorded' if key in found else 'not found'}"
-        elif isinstance(found[key], Mapping):
+        elif isinstance(found[key], Mapping) and isinstance(recorded[key], Mapping):
             yield from (f"{key}: {words}" for words in drift(found[key], recorded[key], tolerance))
-        elif not np.allclose(found[key], recorded[key], rtol=0, atol=tolerance, equal_nan=True):
+        elif not _alike(found[key], recorded[key], tolerance):
             yield f"{key} is {found[key]}, recorded as {recorded[key]}"
+
+
+def _alike(one: Any, other: Any, tolerance: float) -> bool:
+    """Whether two numbers or lists are; never a list and one number, which NumPy would repeat."""
+    if isinstance(one, Mapping) or isinstance(other, Mapping) or np.shape(one) != np.shape(other):
+        return False
+    return np.allclose(one, other, rtol=0, atol=tolerance, equal_nan=True)
 
 
 def main() -> None:

@@ -117,15 +117,20 @@ def sparsify(opinions: Opinions, sparsity: float, rng: np.random.Generator) -> O
     ValueError
         If ``sparsity`` is not in [0, 1], or an opinion is missing already.
     """
+    check_before_thinning(opinions, sparsity)
     n, n_experts = opinions.labels.shape
-    if not 0 <= sparsity <= 1:
-        raise ValueError(f"sparsity is {sparsity}; it must lie between 0 and 1.")
-    if (opinions.labels == NOT_ASKED).any():
-        raise ValueError("opinions have gaps already; sparsify a panel in which all were asked.")
     stay = min(max(2.0, (1 - sparsity) * n_experts), n_experts)
     number = np.floor(stay + rng.random((n, 1)))
     rank = rng.random((n, n_experts)).argsort(axis=1).argsort(axis=1)
     return keep(opinions, rank < number)
+
+
+def check_before_thinning(opinions: Opinions, sparsity: float) -> None:
+    """Refuse a sparsity that is not in [0, 1], and opinions with gaps, with a ValueError."""
+    if not 0 <= sparsity <= 1:
+        raise ValueError(f"sparsity is {sparsity}; it must lie between 0 and 1.")
+    if (opinions.labels == NOT_ASKED).any():
+        raise ValueError("opinions have gaps already; sparsify a panel in which all were asked.")
 
 
 def keep(opinions: Opinions, stays: BoolArray) -> Opinions:

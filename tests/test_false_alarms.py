@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from strategies import Pair, log, log_dirichlet, log_normalised, pairs, rngs
 
 from siscm import false_alarms, gumbel, violates
-from siscm.false_alarms import NOT_SIMILAR, SIMILAR, violation_rate
+from siscm.false_alarms import NOT_SIMILAR, SIMILAR, squared_error, violation_rate
 
 P, Q = np.log([0.5, 0.3, 0.2]), np.log([0.3, 0.3, 0.4])
 MEETINGS = (1, 4, 30, 200)
@@ -278,3 +278,14 @@ def test_impossible_grids_are_refused(build: object, grids: dict[str, list[float
     assert callable(build)
     with pytest.raises(ValueError, match=f"{next(iter(grids))}.*{next(iter(grids.values()))[-1]}"):
         build(np.random.default_rng(0), **grids)
+
+
+def test_the_error_of_marginals_by_hand() -> None:
+    """Three experts, of whom a label's logit is off by 0, 3, and on one of two instances 6."""
+    true = np.log(np.full((2, 3, 2), 0.5))
+    learned = true.copy()
+    learned[:, 1, 0] += 3
+    learned[0, 2, 0] += 6
+    np.testing.assert_allclose(squared_error(learned, true), [[0, 4.5, 18], [0, 4.5, 0]])
+    shifted = learned + np.arange(6).reshape(2, 3, 1)  # what normalising would take away
+    np.testing.assert_allclose(squared_error(shifted, true), squared_error(learned, true))

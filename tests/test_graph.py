@@ -249,6 +249,8 @@ def test_unmet_pairs_can_be_let_in() -> None:
     np.testing.assert_array_equal(let_in.edges, graph.edges | unmet)
     np.testing.assert_array_equal(let_in.weights, np.where(unmet, 0.0, graph.weights))
     assert_same_graph(let_in.with_unmet_pairs(), let_in)
+    logarithmic = SimilarityGraph.from_opinions(log_p, opinions, "log").with_unmet_pairs()
+    assert logarithmic.loss == "log"
 
 
 def test_refusals() -> None:

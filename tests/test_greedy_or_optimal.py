@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from siscm import greedy_or_optimal
+from siscm import SimilarityGraph, greedy_or_optimal, partition
 from siscm.greedy_or_optimal import METHODS, RUNS, compare, record, summary
-from siscm.pages import ROOT
-from siscm.partition import TOLERANCE
+from siscm.pages import ROOT, expected
+from siscm.partition import TOLERANCE, ExactPartition
 from siscm.sweep import N_REPEATS, N_TRAIN, SPARSITIES, Cell, sweep
 
 SIZES = (5, 6, 7)
@@ -71,6 +73,34 @@ def test_graphs_and_greedy_are_those_of_the_sweep(frame: pd.DataFrame) -> None:
     np.testing.assert_allclose(losses, theirs[["zero_one_fitted", "zero_one_true"]])
 
 
+def test_every_method_begins_with_the_same_restarts(monkeypatch: pytest.MonkeyPatch) -> None:
+    states = []
+    greedy = partition.greedy
+
+    def watched(graph: SimilarityGraph, *args: Any, rng: np.random.Generator, **options: Any):
+        states.append(rng.bit_generator.state["state"]["state"])
+        return greedy(graph, *args, rng=rng, **options)
+
+    monkeypatch.setattr(partition, "greedy", watched)
+    compare(4, runs=SOME[:1], n_test=5, group_sizes=SIZES)
+    assert len(states) == 4  # the first is of the exact search, which seeds its own
+    assert states[0] != states[1] == states[2] == states[3]
+
+
+def test_the_node_limit_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits = []
+    exact = partition.exact
+
+    def watched(graph: SimilarityGraph, *, node_limit: int) -> ExactPartition:
+        limits.append(node_limit)
+        return exact(graph, node_limit=node_limit)
+
+    monkeypatch.setattr(partition, "exact", watched)
+    for limit in (3, 0):
+        compare(4, runs=SOME[:1], n_test=5, group_sizes=SIZES, node_limit=limit)
+    assert limits == [3, 0]
+
+
 def test_the_same_numbers_for_any_number_of_processes(frame: pd.DataFrame) -> None:
     pd.testing.assert_frame_equal(compare(4, **SMALL, n_jobs=2), frame)
 
@@ -127,6 +157,10 @@ def test_what_is_written_down_can_be_read_again(frame: pd.DataFrame) -> None:
     np.testing.assert_allclose(
         [cell["greedy_ari"], cell["exact_ari"]], ari[["greedy", "exact"]], atol=5e-5
     )
+    missed = frame[frame["method"] != "exact"].assign(optimal=False, gap=0.25)
+    found = record(pd.concat([missed, frame[frame["method"] == "exact"]]))["cells"]["s=0.6, m=10"]
+    assert (found["proven"], found["gap"]) == (2, 0)
+    assert (found["greedy_optimal"], found["greedy_gap"]) == (0, 0.25)
 
 
 def test_main_writes_the_whole_grid(
@@ -135,10 +169,12 @@ def test_main_writes_the_whole_grid(
     asked = []
 
     def pretend(seed: int, *, runs: list[Cell], unmet: bool, n_jobs: int) -> pd.DataFrame:
+        assert seed == expected("synthetic")["ours"]["seed"]
         asked.extend(runs)
         return frame.assign(ari=0.5) if unmet else frame
 
     (tmp_path / "expected").mkdir()
+    shutil.copy(ROOT / "expected" / "synthetic.json", tmp_path / "expected")
     monkeypatch.setattr("siscm.pages.ROOT", tmp_path)
     monkeypatch.setattr(greedy_or_optimal, "compare", pretend)
     greedy_or_optimal.main()
@@ -166,3 +202,7 @@ def test_refusals() -> None:
     for runs in ([], [Cell(0, 0, 0.1)]):
         with pytest.raises(ValueError, match="at least one, of a positive n_train"):
             compare(0, runs=runs)
+    with pytest.raises(ValueError, match="a pair takes two experts"):
+        compare(0, runs=[Cell(0, 5, 0.1)], group_sizes=(1,))
+    with pytest.raises(ValueError, match="sparsity is nan"):
+        compare(0, runs=[Cell(0, 5, np.nan)], n_test=5, group_sizes=SIZES)

@@ -87,6 +87,23 @@ def test_larger_graphs_that_take_inequalities_and_branching(
     assert len(calls) > 5
 
 
+def test_near_ties_are_told_apart_beyond_the_tolerance_of_highs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Rings of weights that differ by 1e-8 or so: no bound above the optimum, no wrong proof."""
+    calls = count_calls(monkeypatch, "milp")
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        size = int(rng.choice([5, 7, 9]))
+        weights = np.triu(-1 + rng.normal(size=(size, size)) * 10.0 ** -rng.integers(6, 9), 1)
+        problem = Programme(ring(size).edges, weights + weights.T, np.arange(size), 1e-9)
+        problem.solve(NO_LIMIT)
+        best = optimum(problem)
+        assert problem.bound <= best + 1e-9
+        assert not problem.proven or problem.value <= best + 2e-9
+    assert len(calls) >= 60
+
+
 def count_calls(monkeypatch: pytest.MonkeyPatch, name: str) -> list[OptimizeResult]:
     """What a solver of SciPy's has answered so far."""
     answers: list[OptimizeResult] = []
@@ -181,6 +198,53 @@ def test_branching_that_stopped_short(
     assert not problem.proven
 
 
+def test_a_worse_relaxation_takes_no_bound_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Multipliers far too large prove less than what is plain at the start."""
+
+    def bad(cost: np.ndarray, *, b_ub: np.ndarray, **_: object) -> OptimizeResult:
+        marginals = OptimizeResult(marginals=-1e3 * b_ub)
+        return OptimizeResult(status=0, x=0 * cost, fun=0.0, ineqlin=marginals)
+
+    monkeypatch.setattr(integer_programme, "linprog", bad)
+    problem = ring(5)
+    problem.solve(Limits(nodes=0, rounds=3))
+    assert (problem.value, problem.bound) == (-2, -5)
+
+
+@pytest.mark.parametrize("rounds", [0, 1, 2])
+def test_no_more_rounds_than_allowed(monkeypatch: pytest.MonkeyPatch, rounds: int) -> None:
+    calls = [count_calls(monkeypatch, name) for name in ("linprog", "milp")]
+    random_programme(np.random.default_rng(0), 30).solve(Limits(100, rounds))
+    assert sum(map(len, calls)) == rounds
+
+
+def test_nodes_are_counted_over_rounds_and_no_gap_is_good_enough(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each time HiGHS puts everybody with 0 only, which violates triples, after two nodes."""
+    asked = []
+
+    def branched(cost: np.ndarray, *, options: dict[str, float], **_: object) -> OptimizeResult:
+        asked.append((options["node_limit"], options["mip_rel_gap"]))
+        return OptimizeResult(
+            status=0, x=(problem.i == 0) * 1.0, mip_dual_bound=-np.inf, mip_node_count=2
+        )
+
+    monkeypatch.setattr(integer_programme, "milp", branched)
+    monkeypatch.setattr(integer_programme, "violated", lambda x, *, sets: [] if sets else [triple])
+    problem = ring(5)
+    triple = (0, np.array([1, 4]))
+    problem.solve(Limits(nodes=5, rounds=10))
+    assert asked == [(5, 0), (3, 0), (1, 0)]
+
+
+def test_small_gains_are_found() -> None:
+    for gain in (0.05, 1e-4, 2e-6):
+        problem = programme(np.full((2, 2), -gain), ~np.eye(2, dtype=bool))
+        problem.solve(NO_LIMIT)
+        assert (problem.value, problem.bound, problem.proven) == (-gain, -gain, True)
+
+
 def every_set(problem: Programme) -> Iterator[tuple[int, np.ndarray]]:
     """All inequalities: everybody, and each set of two or more neighbours."""
     for v, row in enumerate(problem.edges):
@@ -260,6 +324,12 @@ def test_any_x_rounds_to_groups_of_which_all_are_more_than_half_together(
     number = rounded(x)
     assert (number >= 0).all()
     assert (x[together(number) > 0] > 0.5).all()
+
+
+def test_rounding_begins_with_those_who_are_most_together() -> None:
+    """1 and 2 are less than half together, so 0 can be with one of them only."""
+    x = np.array([[0, 0.6, 0.9], [0.6, 0, 0.4], [0.9, 0.4, 0]])
+    assert rounded(x).tolist() == [0, 1, 0]
 
 
 def test_an_inequality_that_stays_slack_is_dropped_but_not_the_proof() -> None:

@@ -94,6 +94,9 @@ def test_only_the_marginals_differ_and_apart_means_other_instances(monkeypatch) 
     grid = {"n_train": (m,), "sparsities": (0.6,), "n_repeats": 1, "n_test": 10}
     found = learned_sweep(0, **grid).drop(columns="marginals")
     assert used == [1000 + m if LEARNERS[name].apart else 1000 for name in LEARNERS]
+    used.clear()
+    learned_sweep(0, **(grid | {"n_train": (4, m)}), marginals=["logit, apart"])
+    assert used == [1000 + m] * 2  # after the largest training set, for the smaller one too
     assert found["ari"].lt(1).all()
     for column in found:
         np.testing.assert_allclose(found[column], found[column].iloc[0], atol=1e-9)
@@ -145,7 +148,16 @@ def test_violations_by_hand() -> None:
     }
     found = _violations(graph, [[0, 1, 2]])
     assert found["alarms"] == 1.5
+    assert found["alarm_rate"] == 0.5  # the highest
     assert np.isnan([found["caught"], found["violation_rate"]]).all()
+    assert _violations(graph, [[0], [1], [2]])["violation_rate"] == 0.2  # the lowest
+
+
+def test_rows_are_sorted_by_repeat_m_and_s() -> None:
+    grid = {"n_train": (8, 5), "sparsities": (0.5, 0.1), "n_repeats": 2, "n_test": 5}
+    found = learned_sweep(0, **grid, marginals=[TRUE], group_sizes=SIZES)
+    order = [(r, m, s) for r in (0, 1) for m in (5, 8) for s in (0.1, 0.5)]
+    assert list(zip(found["repeat"], found["m"], found["s"], strict=True)) == order
 
 
 def test_copying_is_wrong_as_often_as_two_experts_differ() -> None:
@@ -161,5 +173,9 @@ def test_refusals() -> None:
     for wrong in ({"n_train": ()}, {"sparsities": ()}, {"n_repeats": 0}):
         with pytest.raises(ValueError, match="at least one positive number"):
             learned_sweep(0, **(SMALL | wrong))
+    with pytest.raises(ValueError, match="a pair takes two experts"):
+        learned_sweep(0, **SMALL, group_sizes=(1,))
+    with pytest.raises(ValueError, match=r"marginals=\[\] should be some of"):
+        learned_sweep(0, **SMALL, marginals=[])
     with pytest.raises(ValueError, match=r"marginals=\['probit'\] should be some of \['true'"):
         learned_sweep(0, marginals=["probit"])

@@ -278,3 +278,13 @@ def test_thinning_out_gives_two_back_who_may_never_have_gone(sparsity, least, mo
     kept = released.thin_out(everybody, sparsity, np.random.default_rng(0))
     number = (kept.labels == 0).sum(axis=1)
     assert (number.min(), number.max()) == (least, most)
+
+
+def test_thinning_out_refuses_what_sparsifying_refuses() -> None:
+    rng = np.random.default_rng(0)
+    everybody = Opinions.from_codes(np.zeros((3, 4), dtype=int), classes=range(2))
+    for sparsity in (-0.5, 1.5, np.nan):
+        with pytest.raises(ValueError, match=f"sparsity is {sparsity}"):
+            released.thin_out(everybody, sparsity, rng)
+    with pytest.raises(ValueError, match="gaps already"):
+        released.thin_out(released.thin_out(everybody, 1.0, rng), 0.5, rng)

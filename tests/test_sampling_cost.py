@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
 
+from siscm.graph import SimilarityGraph
+from siscm.released import law_by_draws
 from siscm.sampling_cost import sampling_cost
-from siscm.sweep import Cell, sweep
+from siscm.sweep import Cell, draw_panel, pair_losses, same_group, sweep
 
 SIZES = (3, 4, 2)
 SMALL = {"n_samples": (20, 2000), "n_draws": 6, "n_test": 40, "group_sizes": SIZES}
@@ -31,6 +36,37 @@ def test_the_exact_law_changes_nothing_but_what_restarts_do(frame: pd.DataFrame)
     assert len(exact) == SMALL["n_draws"]
     assert (exact[["signs", "sides", "predictions"]] == 0).all(axis=None)
     assert exact["zero_one"].nunique() == 1
+
+
+def test_the_loss_is_that_of_pairs_of_one_planted_group(frame: pd.DataFrame) -> None:
+    _, test = draw_panel(3, RUN.repeat, RUN.n_train, SMALL["n_test"], SIZES)
+    similar = same_group(test.groups, sum(SIZES)) & ~np.eye(sum(SIZES), dtype=bool)
+    expected = pair_losses(test)["zero_one"].shared[similar].mean()
+    exact = frame[np.isinf(frame["n_samples"])]
+    np.testing.assert_allclose(exact["zero_one"], expected)
+
+
+@pytest.mark.parametrize("shift", [-1e-9, 1e-9])
+def test_a_weight_of_zero_is_on_the_side_of_those_below(
+    monkeypatch: pytest.MonkeyPatch, shift: float
+) -> None:
+    """Weights that sampling moves by next to nothing: only zeros change their sign."""
+    from_opinions = SimilarityGraph.from_opinions
+    zeros = []
+
+    def moved(*args: Any, law: Any | None = None) -> SimilarityGraph:
+        graph = from_opinions(*args)
+        if law is None:
+            zeros.append((graph.weights[graph.edges] == 0).mean())
+            return graph
+        return replace(graph, loss_change=graph.loss_change + shift)
+
+    monkeypatch.setattr(SimilarityGraph, "from_opinions", moved)
+    found = sampling_cost(3, runs=[RUN], n_samples=[10], n_draws=1, n_test=5, group_sizes=SIZES)
+    (share,) = zeros
+    assert share > 0
+    assert found["signs"][0] == share
+    assert found["sides"][0] == (share if shift > 0 else 0)
 
 
 def test_runs_are_those_of_the_sweep(frame: pd.DataFrame) -> None:
@@ -74,3 +110,8 @@ def test_refusals() -> None:
     for wrong in ({"runs": []}, {"n_samples": [0]}, {"n_draws": 0}, {"runs": [Cell(0, 0, 0.1)]}):
         with pytest.raises(ValueError, match="at least one positive number"):
             sampling_cost(0, **wrong)
+    with pytest.raises(ValueError, match="a pair takes two experts"):
+        sampling_cost(0, runs=[RUN], group_sizes=(1,))
+    sampled = law_by_draws(0, np.random.default_rng(0))
+    with pytest.raises(ValueError, match="n_samples is 0; at least one draw"):
+        sampled(np.log([0.5, 0.5]), np.log([0.5, 0.5]), np.array(0))

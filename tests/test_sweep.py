@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import permutations
+from itertools import permutations, product
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from siscm import SimilarityGraph, gumbel
+from siscm import SimilarityGraph, gumbel, partition
 from siscm.evaluation import UNIFORM_WEIGHT
 from siscm.opinions import Opinions
-from siscm.sweep import MODELS, draw_panel, edge_ratio, pair_losses, sweep
-from siscm.synthetic import make_synthetic_panel
+from siscm.released import thin_out
+from siscm.sweep import MODELS, Cell, draw_panel, edge_ratio, pair_losses, run_cell, stream, sweep
+from siscm.synthetic import make_synthetic_panel, sparsify
 
 SMALL = {"n_train": (10, 150), "sparsities": (0.1, 0.6), "n_repeats": 2, "n_test": 60}
 SIZES = (2, 3, 1)
@@ -81,6 +82,36 @@ def test_another_seed_gives_other_runs(runs) -> None:
     assert not sweep(4, **SMALL, group_sizes=SIZES)["objective"].equals(runs["objective"])
 
 
+def test_every_run_has_a_stream_of_its_own_and_every_repeat_its_experts() -> None:
+    cells = [Cell(*of) for of in product(range(3), (10, 20), (0.1, 0.3, 0.95))]
+    first = {stream(seed, cell).random() for seed in (0, 1) for cell in cells}
+    assert len(first) == 2 * len(cells)
+    panels = [draw_panel(0, repeat, 2, 3, SIZES)[0] for repeat in range(2)]
+    assert not (panels[0].weights == panels[1].weights).any()
+    assert not (panels[0].X == panels[1].X).any()
+
+
+def test_what_sparsity_means_can_be_given(runs) -> None:
+    """Here, nothing: all stay."""
+    found = sweep(3, **SMALL, group_sizes=SIZES, thin=lambda opinions, sparsity, rng: opinions)
+    assert (found["opinions"] == found["m"] * sum(SIZES)).all()
+    assert (found["opinions"] > runs["opinions"]).any()
+
+
+def test_a_run_starts_algorithm_1_from_its_own_stream(monkeypatch) -> None:
+    panel = make_synthetic_panel(10, np.random.default_rng(0), group_sizes=SIZES)
+    rng, given = np.random.default_rng(1), []
+    greedy = partition.greedy
+
+    def watched(graph, n_restarts, *, rng):
+        given.append(rng)
+        return greedy(graph, n_restarts, rng=rng)
+
+    monkeypatch.setattr(partition, "greedy", watched)
+    run_cell(Cell(0, 10, 0.5), panel, pair_losses(panel), rng)
+    assert given == [rng]
+
+
 def test_more_data_finds_the_planted_groups(runs) -> None:
     """Then losses with the groups found are those with the groups planted, and lower than alone."""
     rich = runs[(runs["m"] == 150) & (runs["s"] == 0.1)]
@@ -124,6 +155,13 @@ def test_an_empty_grid_is_refused() -> None:
     for wrong in ({"n_train": ()}, {"sparsities": ()}, {"n_repeats": 0}, {"n_train": (0, 5)}):
         with pytest.raises(ValueError, match="at least one positive number"):
             sweep(0, **(SMALL | wrong), group_sizes=SIZES)
+
+
+@pytest.mark.parametrize("thin", [sparsify, thin_out])
+@pytest.mark.parametrize("sparsity", [-0.1, 1.1, np.nan, np.inf])
+def test_a_sparsity_outside_its_range_is_refused(sparsity, thin) -> None:
+    with pytest.raises(ValueError, match=f"sparsity is {sparsity}; it must lie between 0 and 1"):
+        sweep(0, **(SMALL | {"sparsities": (0.1, sparsity)}), group_sizes=SIZES, thin=thin)
 
 
 def test_all_opinions_stay_opinions() -> None:

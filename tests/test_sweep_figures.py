@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
 
+from siscm import sweep_figures
 from siscm.pages import expected
 from siscm.sweep import MODELS, N_TRAIN, SPARSITIES, sweep
 from siscm.sweep_figures import SHOWN, cells, claims, drift, figures, needed_ratio
@@ -39,6 +42,14 @@ def test_the_claim_by_hand(runs) -> None:
     assert needed_ratio(runs) == 0.35
 
 
+def test_losses_below_the_true_models_are_alike_and_a_ratio_at_the_threshold_is_not_above(
+    runs,
+) -> None:
+    lower = runs.assign(zero_one_fitted=0.4)
+    assert claims(lower)["losses_alike"] == 1
+    assert claims(runs, 0.35)["runs"] == 2
+
+
 def test_cells_are_means_and_deviations_over_repeats(runs) -> None:
     assert cells(runs).loc[(0.1, 10), "ari"] == pytest.approx(0.98)
     assert cells(runs, "std").loc[(0.1, 10), "ari"] == pytest.approx(np.std([1, 0.96], ddof=1))
@@ -53,6 +64,16 @@ def test_drift_names_what_drifted() -> None:
         "d is not recorded",
         "e is not found",
     ]
+    assert len(list(drift({"a": 100.0}, {"a": 100.5}, 0.1))) == 1  # not relative to their size
+
+
+@pytest.mark.parametrize("recorded", [1.0, [1.0], [1.0, 1.0], {"b": 1.0}])
+def test_another_shape_is_drift(recorded) -> None:
+    """Even where NumPy would repeat the one number recorded."""
+    found = {"a": [1.0, 1.0, 1.0]}
+    words = [f"a is [1.0, 1.0, 1.0], recorded as {recorded}"]
+    assert list(drift(found, {"a": recorded}, 0.1)) == words
+    assert len(list(drift({"a": recorded}, found, 0.1))) == 1
 
 
 def test_one_size_of_the_recorded_sweep_comes_out_again() -> None:
@@ -62,6 +83,26 @@ def test_one_size_of_the_recorded_sweep_comes_out_again() -> None:
     assert len(small) == 2 * len(SPARSITIES)
     recorded = {key: ours["figures"]["cells"][key] for key in small}
     assert list(drift(small, recorded, ours["tolerance"])) == []
+
+
+def test_main_records_the_sweep_of_the_recorded_seed(monkeypatch, tmp_path, runs) -> None:
+    content = expected("synthetic")
+    (tmp_path / "expected").mkdir()
+    asked = content["ours"]["seed"] + 7
+    before = content | {"ours": content["ours"] | {"seed": asked}}
+    (tmp_path / "expected" / "synthetic.json").write_text(json.dumps(before))
+    monkeypatch.setattr("siscm.pages.ROOT", tmp_path)
+    seeds = []
+    monkeypatch.setattr(
+        sweep_figures, "sweep", lambda seed, *, n_jobs: seeds.append((seed, n_jobs)) or runs
+    )
+    sweep_figures.main()
+    assert seeds == [(asked, -1)]
+    after = expected("synthetic")
+    assert after["paper"] == content["paper"]
+    assert after["ours"]["figures"]["cells"] == figures(runs)["cells"]
+    thresholds = list(content["ours"]["figures"]["claims"])
+    assert list(after["ours"]["figures"]["claims"]) == thresholds == ["0.3", "0.4", "0.5"]
 
 
 def test_the_record_is_of_the_whole_grid_and_names_the_papers_claim() -> None:
