@@ -58,8 +58,9 @@ reproduce: $(INSTALLED)  ## download the real files, extract features (torch), a
 		|| { $(AGAIN) $(FEATURES_INSTALLED) && $(FEATURES)/bin/python -m siscm.extract $(IMAGES); }
 	@$(MAKE) --no-print-directory book-real
 
-# One worker a core; tests of one file stay together, for what they share.
+# One worker a core, of one thread; tests of one file stay together, for what they share.
 PARALLEL := --numprocesses auto --dist loadfile
+test test-quick: export OMP_NUM_THREADS := 1
 
 test: $(INSTALLED) $(FONTS)  ## all tests: package, doctests, repository, stored notebooks
 	$(SIMULATED) $(BIN)/python -m pytest $(PARALLEL)

@@ -228,6 +228,26 @@ def _known(names: list[Any], known: pd.Index[Any], role: str) -> IntArray:
     return codes
 
 
+def align_experts(opinions: Opinions, experts: pd.Index[Any], classes: pd.Index[Any]) -> IntArray:
+    """Where each expert of some opinions stands among those of training.
+
+    Raises
+    ------
+    ValueError
+        If an expert is unknown, or the classes are not those of training.
+    """
+    if not opinions.classes.equals(classes):
+        raise ValueError(
+            f"the opinions have the classes {list(opinions.classes)}; the model was fitted "
+            f"with {classes.tolist()}. Build them with classes=model.classes_."
+        )
+    positions = find(opinions.experts, experts, "expert")
+    if (positions < 0).any():
+        unknown = plain(opinions.experts[int(np.argmin(positions))])
+        raise ValueError(f"expert {unknown!r} was not seen in training.")
+    return positions
+
+
 def align_partition(
     partition: Sequence[Sequence[Hashable]], experts: pd.Index[Any]
 ) -> list[list[int]]:

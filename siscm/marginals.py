@@ -66,10 +66,10 @@ def fit_marginals(
     tasks = []
     for rows in np.split(by_expert, np.cumsum(counts)[:-1]):
         y = opinions.label_codes[rows]
-        tasks.append((_seeded(expert_model, y, rng), opinions.instance_codes[rows], y))
+        tasks.append((seeded(expert_model, y, rng), opinions.instance_codes[rows], y))
     return list(
         Parallel(n_jobs=n_jobs)(
-            delayed(_fit_one)(model, take_rows(X, instances), y, opinions.experts[h])
+            delayed(fit_one)(model, take_rows(X, instances), y, _whose(opinions.experts[h]))
             for h, (model, instances, y) in enumerate(tasks)
         )
     )
@@ -94,7 +94,11 @@ def _warn_of_constants(opinions: Opinions, counts: IntArray) -> None:
     )
 
 
-def _seeded(expert_model: BaseEstimator, y: IntArray, rng: np.random.Generator) -> BaseEstimator:
+def _whose(expert: Any) -> str:
+    return f"the classifier of expert {plain(expert)!r}"
+
+
+def seeded(expert_model: BaseEstimator, y: IntArray, rng: np.random.Generator) -> BaseEstimator:
     """A fresh classifier for targets ``y``, its randomness fixed by ``rng``."""
     if (y == y[0]).all():
         return DummyClassifier(strategy="prior")
@@ -107,25 +111,26 @@ def _seeded(expert_model: BaseEstimator, y: IntArray, rng: np.random.Generator) 
     return model.set_params(**open_seeds)
 
 
-def _fit_one(model: Any, X: Features, y: IntArray, expert: Any) -> BaseEstimator:
+def fit_one(model: Any, X: Features, y: IntArray, whose: str) -> BaseEstimator:
+    """Fit a classifier that must give probabilities; errors say whose it is, and hold no text."""
     try:
         fitted = model.fit(X, y)
     except (TypeError, ValueError) as error:
-        raise _worded(error, X, f"cannot learn from her {len(y)} opinion(s)", expert) from None
+        raise _worded(error, X, f"{whose} cannot learn from {len(y)} opinion(s)") from None
     if not hasattr(fitted, "predict_proba"):
         raise TypeError(
-            f"expert_model {model!r} has no predict_proba; choose a classifier that gives "
+            f"{whose}, {model!r}, has no predict_proba; choose a classifier that gives "
             "probabilities, or wrap it in sklearn.calibration.CalibratedClassifierCV."
         )
     return fitted
 
 
-def _worded(error: Exception, X: Features, problem: str, expert: Any) -> ValueError:
+def _worded(error: Exception, X: Features, problem: str) -> ValueError:
     """What went wrong with whose classifier; a text among the features is never repeated."""
     said = str(error)
     if isinstance(X, pd.DataFrame) and len(X.select_dtypes(["object", "string"]).columns):
         said = "the features hold text; turn it into numbers first, or by a pipeline"
-    return ValueError(f"the classifier of expert {plain(expert)!r} {problem}: {said}")
+    return ValueError(f"{problem}: {said}")
 
 
 def opinion_log_marginals(
@@ -139,11 +144,11 @@ def opinion_log_marginals(
     out = np.empty((len(opinions), opinions.n_classes))
     for h, classifier in enumerate(classifiers):
         rows = np.flatnonzero(opinions.expert_codes == h)
-        out[rows] = _predict_one(
+        out[rows] = predict_one(
             classifier,
             take_rows(X, opinions.instance_codes[rows]),
             opinions.n_classes,
-            opinions.experts[h],
+            _whose(opinions.experts[h]),
         )
     return floor(out, min_proba)
 
@@ -158,12 +163,12 @@ def all_log_marginals(
     """Log-marginals of every expert for every row of ``X``: (n, H, k)."""
     out = np.empty((len(X), len(classifiers), n_classes))
     for h, classifier in enumerate(classifiers):
-        out[:, h] = _predict_one(classifier, X, n_classes, experts[h])
+        out[:, h] = predict_one(classifier, X, n_classes, _whose(experts[h]))
     return floor(out, min_proba)
 
 
-def _predict_one(classifier: Any, X: Features, n_classes: int, expert: Any) -> FloatArray:
-    """One classifier's log-probabilities, spread over all the classes."""
+def predict_one(classifier: Any, X: Features, n_classes: int, whose: str) -> FloatArray:
+    """One classifier's log-probabilities, spread over all the classes: -inf where unknown to it."""
     out = np.full((len(X), n_classes), -np.inf)
     if len(X) == 0:
         return out
@@ -174,18 +179,18 @@ def _predict_one(classifier: Any, X: Features, n_classes: int, expert: Any) -> F
             else:
                 log_p = np.log(np.asarray(classifier.predict_proba(X), dtype=np.float64))
         except (TypeError, ValueError) as error:
-            raise _worded(error, X, "cannot predict", expert) from None
+            raise _worded(error, X, f"{whose} cannot predict") from None
         total = np.exp(log_p).sum(axis=-1)
     if log_p.shape != (len(X), len(classifier.classes_)):
         raise ValueError(
-            f"the classifier of expert {plain(expert)!r} returns probabilities of shape "
+            f"{whose} returns probabilities of shape "
             f"{log_p.shape} for {len(X)} rows and {len(classifier.classes_)} classes."
         )
     wrong = ~(np.abs(total - 1) <= SUM_TOLERANCE)
     if wrong.any():
         row = int(np.argmax(wrong))
         raise ValueError(
-            f"the classifier of expert {plain(expert)!r} returns probabilities that sum to "
+            f"{whose} returns probabilities that sum to "
             f"{total[row]}, not to 1 (row {row} of those it was asked about); check its features "
             "or choose another."
         )

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.validation import check_is_fitted
 
 from siscm import inference
-from siscm.alignment import align_columns, align_features, align_observed, align_partition
-from siscm.answers import disagreement_table, refuse_other_than_one, second_opinions_table
+from siscm.alignment import align_columns, align_experts, align_features, align_partition
+from siscm.answering import SecondOpinions, check_opinions
 from siscm.checks import FloatArray, IntArray
 from siscm.graph import SimilarityGraph
 from siscm.marginals import Features, all_log_marginals, fit_marginals, opinion_log_marginals
@@ -22,10 +21,8 @@ from siscm.names import as_index, find, plain
 from siscm.opinions import Opinions
 from siscm.partition import greedy
 
-Observed = Opinions | Mapping[Hashable, Any]
 
-
-class GumbelMaxSISCM(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
+class GumbelMaxSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
     r"""The set invariant Gumbel-Max structural causal model :math:`\mathcal M(\Psi)`.
 
     Each expert's habits are a classifier; experts of one group share one Gumbel noise an
@@ -116,10 +113,7 @@ class GumbelMaxSISCM(BaseEstimator):  # type: ignore[misc] # scikit-learn has no
             If features and opinions do not align, a feature is not finite, an expert has no
             opinion, or ``partition`` is no partition of the experts. The error names which.
         """
-        if not isinstance(opinions, Opinions):
-            raise TypeError(
-                f"opinions is a {type(opinions).__name__}; make it with Opinions.from_long(table)."
-            )
+        check_opinions(opinions)
         marginal_rng, partition_rng, sampling_rng = generators(self.random_state)
         inference.law_of(self.method, self.n_samples, sampling_rng)  # refuses now, not later
         features = align_features(X, opinions.instances)
@@ -167,81 +161,12 @@ class GumbelMaxSISCM(BaseEstimator):  # type: ignore[misc] # scikit-learn has no
         if opinions is None:
             return self._log_marginals(self._features(X, None))
         check_is_fitted(self)
-        if not opinions.classes.equals(as_index(self.classes_)):
-            raise ValueError(
-                f"the opinions have the classes {list(opinions.classes)}; the model was fitted "
-                f"with {self.classes_.tolist()}. Build them with classes=model.classes_."
-            )
-        h = find(opinions.experts, as_index(self.experts_), "expert")
-        if (h < 0).any():
-            unknown = plain(opinions.experts[int(np.argmin(h))])
-            raise ValueError(f"expert {unknown!r} was not seen in training.")
+        h = align_experts(opinions, as_index(self.experts_), as_index(self.classes_))
         features = align_columns(
             align_features(X, opinions.instances), self.feature_names_in_, self.n_features_in_
         )
         models = [self.expert_models_[i] for i in h]
         return opinion_log_marginals(models, features, opinions, self.min_proba)
-
-    def counterfactual_proba(self, X: Any, observed: Observed) -> FloatArray:
-        """What every expert would have said, given what some said (Eq. 5, exact by default).
-
-        Parameters
-        ----------
-        X
-            A DataFrame indexed by instance, or an array (n, n_features).
-        observed
-            Opinions on the same instances, or ``{expert: label(s)}``.
-
-        Returns
-        -------
-        array (n, H, k)
-            In the order of the rows of ``X``. The row of an observed expert is a point mass;
-            outside her group experts keep their marginals; where nobody was observed all do.
-
-        Raises
-        ------
-        ValueError
-            If an expert or a label is unknown, or two experts of one group are observed at once.
-        """
-        return self._counterfactual(*self._aligned(X, observed))
-
-    def counterfactual_predict(self, X: Any, observed: Observed) -> npt.NDArray[Any]:
-        """The likeliest label of every expert: array (n, H); ties go to the first class."""
-        likeliest = inference.predict(self.counterfactual_proba(X, observed))
-        labels: npt.NDArray[Any] = self.classes_[likeliest]
-        return labels
-
-    def second_opinions(self, X: Any, observed: Observed) -> pd.DataFrame:
-        """Counterfactual distributions as a table: a row an instance, expert and label.
-
-        Returns
-        -------
-        DataFrame
-            ``instance``, ``expert``, ``label``, ``probability``; the experts observed have
-            probability 1 on what they said.
-        """
-        features, codes, instances = self._aligned(X, observed)
-        law = self._counterfactual(features, codes, instances)
-        return second_opinions_table(law, instances, self.experts_, self.classes_)
-
-    def rank_disagreement(self, X: Any, observed: Observed) -> pd.DataFrame:
-        """Whom to ask for another view: experts by how likely they are to say something else.
-
-        Returns
-        -------
-        DataFrame
-            ``instance``, ``observed``, ``expert``, ``probability`` that she differs from the
-            observed expert; for each instance the likeliest first, the observed one left out.
-
-        Raises
-        ------
-        ValueError
-            If an instance has not exactly one observed opinion.
-        """
-        features, codes, instances = self._aligned(X, observed)
-        refuse_other_than_one(codes, instances)
-        law = self._counterfactual(features, codes, instances)
-        return disagreement_table(law, codes, instances, self.experts_)
 
     def _counterfactual(
         self, features: Features, codes: IntArray, instances: pd.Index[Any]
@@ -265,27 +190,6 @@ class GumbelMaxSISCM(BaseEstimator):  # type: ignore[misc] # scikit-learn has no
             as_index(self.experts_),
             len(self.classes_),
             self.min_proba,
-        )
-
-    def _aligned(self, X: Any, observed: Observed) -> tuple[Features, IntArray, pd.Index[Any]]:
-        """Features and observed codes in the order of the rows of ``X``, and the rows' ids."""
-        about = observed.instances if isinstance(observed, Opinions) else None
-        features = self._features(X, about)
-        if isinstance(X, pd.DataFrame):
-            instances = X.index
-        else:
-            instances = pd.RangeIndex(len(features)) if about is None else about
-        experts, classes = as_index(self.experts_), as_index(self.classes_)
-        codes = align_observed(observed, instances, experts, classes)
-        return features, codes, instances
-
-    def _features(self, X: Any, instances: pd.Index[Any] | None) -> Features:
-        """Features as in training: the same columns; the caller's rows in the caller's order."""
-        check_is_fitted(self)
-        return align_columns(
-            align_features(X, None if isinstance(X, pd.DataFrame) else instances),
-            self.feature_names_in_,
-            self.n_features_in_,
         )
 
 

@@ -45,6 +45,15 @@ def twin() -> Cifar10H:
     return load_cifar10h("twin")
 
 
+@pytest.fixture(scope="module")
+def one_thread() -> Iterator[None]:
+    """For many small fits, which are slower on several threads."""
+    from threadpoolctl import threadpool_limits  # not in the environment of tests/features
+
+    with threadpool_limits(1):
+        yield
+
+
 @pytest.fixture
 def axes() -> Iterator[Axes]:
     """Empty axes."""

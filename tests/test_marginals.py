@@ -152,10 +152,10 @@ def test_an_expert_without_opinions_is_named(panel: Any) -> None:
 def test_an_expert_the_classifier_cannot_learn_is_named(panel: Any) -> None:
     X, _ = panel
     opinions = Opinions.from_codes([[0, 0], [1, 1], [-1, 0]], experts=["p", 2])
-    with pytest.raises(ValueError, match=r"classifier of expert 'p' cannot learn from her 2 opin"):
+    with pytest.raises(ValueError, match=r"classifier of expert 'p' cannot learn from 2 opin"):
         fit_marginals(GaussianNB(priors=[0.2, 0.3, 0.5]), X[:3], opinions, rng())
     text = np.array([["a"], ["b"], ["c"]])
-    with pytest.raises(ValueError, match="expert 2 cannot learn from her 3 opinion"):
+    with pytest.raises(ValueError, match="expert 2 cannot learn from 3 opinion"):
         fit_marginals(GaussianNB(), text, opinions.select(experts=[2]), rng())
 
 

@@ -278,8 +278,8 @@ def test_columns_by_name(data: Any, fitted: GumbelMaxSISCM) -> None:
         (lambda X: X.to_numpy()[1:], "X has 39 rows, but the opinions are about 40"),
         (lambda X: X["u"], r"of shape \(40,\)"),
         (lambda X: X.replace(X.iat[3, 1], np.nan), "X holds nan for instance 'case"),
-        (lambda X: X.to_numpy()[:, :0], "expert 'Ann' cannot learn from her"),
-        (lambda X: X.assign(w="text"), "expert 'Ann' cannot learn from her .*hold text"),
+        (lambda X: X.to_numpy()[:, :0], "expert 'Ann' cannot learn from"),
+        (lambda X: X.assign(w="text"), "expert 'Ann' cannot learn from .*hold text"),
     ],
 )
 def test_features_that_do_not_fit(data: Any, spoil: Any, words: str) -> None:
@@ -514,7 +514,7 @@ def test_what_cannot_be_fitted(data: Any) -> None:
     X, opinions = data
     with pytest.raises(TypeError, match="opinions is a ndarray; make it with"):
         GumbelMaxSISCM().fit(X, opinions.labels)
-    with pytest.raises(TypeError, match=r"LinearRegression\(\) has no predict_proba"):
+    with pytest.raises(TypeError, match=r"LinearRegression\(\), has no predict_proba"):
         GumbelMaxSISCM(LinearRegression()).fit(X, opinions)
     with pytest.raises(ValueError, match="there are no experts"):
         GumbelMaxSISCM().fit(np.empty((0, 2)), Opinions.from_codes(np.empty((0, 0), dtype=int)))

@@ -1,0 +1,141 @@
+"""What every fitted model of second opinions answers, however it infers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import numpy.typing as npt
+import pandas as pd
+from sklearn.utils.validation import check_is_fitted
+
+from siscm import inference
+from siscm.alignment import align_columns, align_features, align_observed
+from siscm.answers import disagreement_table, refuse_other_than_one, second_opinions_table
+from siscm.checks import FloatArray, IntArray
+from siscm.marginals import Features
+from siscm.names import as_index
+from siscm.opinions import Opinions
+
+Observed = Opinions | Mapping[Hashable, Any]
+
+
+def check_opinions(opinions: Any) -> None:
+    """Refuse anything else, such as the table itself.
+
+    Raises
+    ------
+    TypeError
+        Saying how to make them.
+    """
+    if not isinstance(opinions, Opinions):
+        raise TypeError(
+            f"opinions is a {type(opinions).__name__}; make it with Opinions.from_long(table)."
+        )
+
+
+class SecondOpinions(ABC):
+    """Answers of a fitted model, from its counterfactual distributions.
+
+    Attributes
+    ----------
+    experts_, classes_
+        Ids of experts and labels, in the order of every array returned.
+    feature_names_in_, n_features_in_
+        The columns of training; no names if they had none.
+    """
+
+    experts_: npt.NDArray[Any]
+    classes_: npt.NDArray[Any]
+    feature_names_in_: list[Any] | None
+    n_features_in_: int
+
+    @abstractmethod
+    def _counterfactual(
+        self, features: Features, codes: IntArray, instances: pd.Index[Any]
+    ) -> FloatArray:
+        """What every expert would have said (n, H, k), given label codes (n, H)."""
+
+    def counterfactual_proba(self, X: Any, observed: Observed) -> FloatArray:
+        """What every expert would have said, given what some said (Eq. 5).
+
+        Parameters
+        ----------
+        X
+            A DataFrame indexed by instance, or an array (n, n_features).
+        observed
+            Opinions on the same instances, or ``{expert: label(s)}``.
+
+        Returns
+        -------
+        array (n, H, k)
+            In the order of the rows of ``X``. The row of an observed expert is a point mass;
+            outside her group experts keep their marginals; where nobody was observed all do.
+
+        Raises
+        ------
+        ValueError
+            If an expert or a label is unknown, or the model has no answer to all the opinions
+            observed on one instance; the error names them.
+        """
+        return self._counterfactual(*self._aligned(X, observed))
+
+    def counterfactual_predict(self, X: Any, observed: Observed) -> npt.NDArray[Any]:
+        """The likeliest label of every expert: array (n, H); ties go to the first class."""
+        likeliest = inference.predict(self.counterfactual_proba(X, observed))
+        labels: npt.NDArray[Any] = self.classes_[likeliest]
+        return labels
+
+    def second_opinions(self, X: Any, observed: Observed) -> pd.DataFrame:
+        """Counterfactual distributions as a table: a row an instance, expert and label.
+
+        Returns
+        -------
+        DataFrame
+            ``instance``, ``expert``, ``label``, ``probability``; the experts observed have
+            probability 1 on what they said.
+        """
+        features, codes, instances = self._aligned(X, observed)
+        law = self._counterfactual(features, codes, instances)
+        return second_opinions_table(law, instances, self.experts_, self.classes_)
+
+    def rank_disagreement(self, X: Any, observed: Observed) -> pd.DataFrame:
+        """Whom to ask for another view: experts by how likely they are to say something else.
+
+        Returns
+        -------
+        DataFrame
+            ``instance``, ``observed``, ``expert``, ``probability`` that she differs from the
+            observed expert; for each instance the likeliest first, the observed one left out.
+
+        Raises
+        ------
+        ValueError
+            If an instance has not exactly one observed opinion.
+        """
+        features, codes, instances = self._aligned(X, observed)
+        refuse_other_than_one(codes, instances)
+        law = self._counterfactual(features, codes, instances)
+        return disagreement_table(law, codes, instances, self.experts_)
+
+    def _aligned(self, X: Any, observed: Observed) -> tuple[Features, IntArray, pd.Index[Any]]:
+        """Features and observed codes in the order of the rows of ``X``, and the rows' ids."""
+        about = observed.instances if isinstance(observed, Opinions) else None
+        features = self._features(X, about)
+        if isinstance(X, pd.DataFrame):
+            instances = X.index
+        else:
+            instances = pd.RangeIndex(len(features)) if about is None else about
+        experts, classes = as_index(self.experts_), as_index(self.classes_)
+        codes = align_observed(observed, instances, experts, classes)
+        return features, codes, instances
+
+    def _features(self, X: Any, instances: pd.Index[Any] | None) -> Features:
+        """Features as in training: the same columns; the caller's rows in the caller's order."""
+        check_is_fitted(self)
+        return align_columns(
+            align_features(X, None if isinstance(X, pd.DataFrame) else instances),
+            self.feature_names_in_,
+            self.n_features_in_,
+        )

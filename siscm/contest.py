@@ -1,0 +1,253 @@
+"""Which way to a second opinion is best on a panel: graded sharing and what it has to beat.
+
+Every method gets the same marginals (:class:`siscm.pooled.PooledMarginals`), learns from the same
+pairs of opinions with the marginals of instances that no classifier saw, and is judged on all
+ordered pairs of opinions of other instances.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator
+from sklearn.linear_model import LogisticRegression
+
+from siscm.baselines import Pairs, Rule, copy, marginals_only, one_noise
+from siscm.checks import FloatArray, IntArray
+from siscm.evaluation import UNIFORM_WEIGHT, log_loss
+from siscm.graded import GradedSISCM
+from siscm.names import plain
+from siscm.opinions import Opinions
+from siscm.pairs import opinion_marginals
+from siscm.rivals import DawidSkene, PooledRegression, ordered_pairs
+from siscm.sharing import LAWS, Noise
+
+GRADED = "graded sharing"
+
+
+@dataclass(frozen=True)
+class Graded:
+    r"""Graded sharing as a rule: :math:`\lambda` times the law of one noise, the rest marginal."""
+
+    model: GradedSISCM
+
+    def __call__(self, pairs: Pairs) -> FloatArray:
+        """Probabilities (n, k) of what the targets say."""
+        share = self.model.pair_sharing()[pairs.observed, pairs.target][:, None]
+        law = LAWS[self.model.noise](pairs.log_p_observed, pairs.log_p_target, pairs.label)
+        return np.asarray(share * law + (1 - share) * np.exp(pairs.log_p_target))
+
+
+@dataclass(frozen=True)
+class TimesTable:
+    r"""Marginal times :math:`P(Y_{h'} = d \mid Y_h = c) / P(Y_{h'} = d)`, one table for all pairs.
+
+    Parameters
+    ----------
+    lift
+        (k, k): observed label first; how much more often a target says each label after it.
+    """
+
+    lift: FloatArray
+
+    @classmethod
+    def fit(cls, pairs: Pairs, said: IntArray) -> TimesTable:
+        """Count training pairs and what their targets said, one added to each cell."""
+        k = pairs.log_p_target.shape[-1]
+        counts = np.ones((k, k))
+        np.add.at(counts, (pairs.label, said), 1)
+        joint = counts / counts.sum()
+        return cls(joint / np.multiply.outer(joint.sum(axis=1), joint.sum(axis=0)))
+
+    def __call__(self, pairs: Pairs) -> FloatArray:
+        """Probabilities (n, k) of what the targets say."""
+        law = np.exp(pairs.log_p_target) * self.lift[pairs.label]
+        return np.asarray(law / law.sum(axis=1, keepdims=True))
+
+
+@dataclass(frozen=True)
+class Regression:
+    """The supervised way, at its best: a logistic regression from both marginals and the label.
+
+    Its inputs are both experts' log-marginals and the label observed, the latter also times the
+    observed expert's log-marginals, so that a surprising label can count for more. It knows what
+    :class:`siscm.rivals.PooledRegression` has to learn: each expert's habits.
+    """
+
+    classifier: LogisticRegression
+
+    @classmethod
+    def fit(cls, pairs: Pairs, said: IntArray) -> Regression:
+        """Learn from training pairs and what their targets said."""
+        return cls(LogisticRegression(max_iter=2000).fit(cls._inputs(pairs), said))
+
+    @staticmethod
+    def _inputs(pairs: Pairs) -> FloatArray:
+        p, q = (log - log.mean(axis=1, keepdims=True) for log in (pairs[0], pairs[1]))
+        label = np.eye(p.shape[1])[pairs.label]
+        crossed = (label[:, :, None] * p[:, None, :]).reshape(len(p), -1)
+        return np.concatenate([p, q, label, crossed], axis=1)
+
+    def __call__(self, pairs: Pairs) -> FloatArray:
+        """Probabilities (n, k) of what the targets say."""
+        law = np.zeros_like(pairs.log_p_target)
+        law[:, self.classifier.classes_] = self.classifier.predict_proba(self._inputs(pairs))
+        return law
+
+
+def contest(
+    marginals: BaseEstimator,
+    X: pd.DataFrame,
+    train: Opinions,
+    test: Opinions,
+    *,
+    noise: Noise = "gumbel",
+) -> pd.DataFrame:
+    """Learn from one part of a panel by every method, and infer the opinions of another.
+
+    Parameters
+    ----------
+    marginals
+        Learns the experts' habits for all methods.
+    X
+        Features of all instances, by their ids.
+    train, test
+        Opinions about different instances by the same experts.
+    noise
+        As in :class:`siscm.graded.GradedSISCM`.
+
+    Returns
+    -------
+    DataFrame
+        A row an ordered pair of test opinions: ``instance``, ``target``; then for each method
+        two columns, ``(method, "probability")`` that it gave to what the target said, and
+        ``(method, "right")``, whether that was its likeliest label.
+
+    Raises
+    ------
+    ValueError
+        If both parts hold one instance, their experts or classes differ, or no two test opinions
+        are about one instance.
+    """
+    _refuse_unlike(train, test)
+    model = GradedSISCM(marginals, noise=noise).fit(X.loc[train.instances], train)
+    learned, said = pairs_of(model.marginals_.out_of_fold_, train)
+    rules: dict[str, Rule] = {
+        GRADED: Graded(model),
+        "marginals": marginals_only,
+        "copy": copy,
+        "fully shared": one_noise,
+        "marginal × table": TimesTable.fit(learned, said),
+        "Dawid–Skene": DawidSkene.fit(train),
+    }
+    scored = model.log_marginals(X.loc[test.instances], test)
+    pooled = PooledRegression.fit(
+        _means(model.marginals_.out_of_fold_, train), train, _means(scored, test)
+    )
+    rules |= {"regression": pooled, "regression on marginals": Regression.fit(learned, said)}
+    given, truth = pairs_of(scored, test)
+    rows = np.arange(len(truth))
+    columns: dict[tuple[str, str], Any] = {
+        ("instance", ""): test.instances.take(given.instance),
+        ("target", ""): test.experts.take(given.target),
+    }
+    for name, rule in rules.items():
+        law = rule(given)
+        columns[name, "probability"] = law[rows, truth]
+        columns[name, "right"] = law.argmax(axis=1) == truth
+    return pd.DataFrame(columns)
+
+
+def _refuse_unlike(train: Opinions, test: Opinions) -> None:
+    for role, mine, other in (
+        ("experts", train.experts, test.experts),
+        ("classes", train.classes, test.classes),
+    ):
+        if not mine.equals(other):
+            raise ValueError(
+                f"train and test must have the same {role} in the same order; train has "
+                f"{mine[:5].tolist()} ..., test {other[:5].tolist()} ..."
+            )
+    if len(both := train.instances.intersection(test.instances)):
+        raise ValueError(f"instance {plain(both[0])!r} is in train and in test.")
+    if np.bincount(test.instance_codes, minlength=1).max() < 2:
+        raise ValueError("no two test opinions are about one instance: there is nothing to infer.")
+
+
+def pairs_of(log_marginals: FloatArray, opinions: Opinions) -> tuple[Pairs, IntArray]:
+    """Every ordered pair of opinions on one instance, and what the targets said (n,)."""
+    log_p = opinion_marginals(log_marginals, opinions)
+    a, b = ordered_pairs(opinions)
+    h, y = opinions.expert_codes, opinions.label_codes
+    nobody = np.zeros(len(a), dtype=bool)
+    return Pairs(log_p[a], log_p[b], y[a], nobody, opinions.instance_codes[a], h[a], h[b]), y[b]
+
+
+def _means(log_p: FloatArray, opinions: Opinions) -> FloatArray:
+    """(n_instances, k): log-marginals averaged over who was asked: what all know of an instance."""
+    sums = np.zeros((len(opinions.instances), log_p.shape[1]))
+    np.add.at(sums, opinions.instance_codes, log_p)
+    counts = np.bincount(opinions.instance_codes, minlength=len(sums))
+    return np.asarray(sums / np.maximum(counts, 1)[:, None])
+
+
+def methods(pairs: pd.DataFrame) -> list[str]:
+    """The methods of a table of :func:`contest`, in its order."""
+    return [str(column[0]) for column in pairs.columns if column[1] == "probability"]
+
+
+def standings(
+    pairs: pd.DataFrame,
+    n_classes: int,
+    *,
+    rng: np.random.Generator,
+    by: str = "instance",
+    weights: Sequence[float] = (UNIFORM_WEIGHT,),
+    n_bootstrap: int = 1000,
+) -> pd.DataFrame:
+    """Log-loss and accuracy of each method, and by how much graded sharing is better.
+
+    Parameters
+    ----------
+    pairs
+        As from :func:`contest`.
+    by
+        What the bootstrap draws anew as a whole: ``"instance"`` or ``"target"``.
+    weights
+        Of the uniform distribution mixed in before the log-loss.
+
+    Returns
+    -------
+    DataFrame
+        A row a method and ``weight``: ``log_loss``, ``accuracy``; and ``log_loss_more``,
+        ``accuracy_less``, how much worse than graded sharing, with the ends ``_low`` and
+        ``_high`` of their 95 % intervals; NaN where a log-loss is infinite, as it can be at
+        weight 0.
+    """
+    code, _ = pd.factorize(pairs[by, ""])
+    n = code.max() + 1
+    drawn = rng.multinomial(n, np.full(n, 1 / n), size=n_bootstrap)
+    size = np.bincount(code)
+    rows = {}
+    for weight in weights:
+        best = None
+        for name in methods(pairs):
+            loss = log_loss(pairs[name, "probability"].to_numpy(), n_classes, weight)
+            right = pairs[name, "right"].to_numpy(dtype=np.float64)
+            best = (loss, right) if best is None else best
+            row = {"log_loss": loss.mean(), "accuracy": right.mean()}
+            for what, more in (
+                ("log_loss_more", loss - best[0]),
+                ("accuracy_less", best[1] - right),
+            ):
+                low, high = np.nan, np.nan
+                if np.isfinite(more).all():
+                    means = (drawn @ np.bincount(code, more)) / (drawn @ size)
+                    low, high = np.quantile(means, [0.025, 0.975])
+                row |= {what: more.mean(), f"{what}_low": low, f"{what}_high": high}
+            rows[name, weight] = row
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["method", "weight"])

@@ -1,0 +1,219 @@
+"""Second opinions with graded sharing, as a scikit-learn estimator (beyond the paper)."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from functools import reduce
+from operator import add
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit, logit
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_is_fitted
+
+from siscm.alignment import align_partition
+from siscm.answering import SecondOpinions, check_opinions
+from siscm.checks import FloatArray, IntArray
+from siscm.marginals import Features
+from siscm.model import generators
+from siscm.names import as_index, find, first_unknown, plain
+from siscm.opinions import Opinions
+from siscm.partition import group_of
+from siscm.pooled import PooledMarginals
+from siscm.several import graded_proba
+from siscm.sharing import Noise, SharingEvidence
+from siscm.sharing_fit import choose_groups, experts_sharing, sharing_errors
+
+N_PARTS = 4
+"""Parts of the instances by which groups are judged."""
+
+
+class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
+    r"""A set invariant SCM whose experts follow their group's noise more or less often.
+
+    Expert h follows the noise of her group on an instance with probability :math:`a_h`, and a
+    noise of her own otherwise. What one says then says something about what another would have
+    said, but never everything, and one contradiction does not part two experts for ever. The
+    paper's model is :math:`a_h = 1`; :math:`a_h = 0` leaves the marginals.
+
+    Parameters
+    ----------
+    marginals
+        Learns each expert's habits; default :class:`~siscm.pooled.PooledMarginals`.
+    noise
+        ``"gumbel"``; or ``"uniform"``, for labels whose order (that of ``opinions.classes``)
+        means something.
+    partition
+        Groups of expert ids to use instead of learning them.
+    sharing
+        :math:`a_h`, one for all experts or ``{expert: value}``, to use instead of learning it.
+    n_restarts
+        Runs of Algorithm 1 at each sharing tried.
+    n_samples
+        Draws where several opinions on one instance share a Gumbel noise and there are more than
+        two labels; everything else is exact.
+    random_state
+        Seed of Algorithm 1, of the parts, and of draws.
+
+    Attributes
+    ----------
+    experts_, classes_
+        Ids of experts and labels, in the order of every array returned.
+    marginals_
+        The fitted marginals.
+    partition_
+        Groups of expert ids.
+    sharing_
+        DataFrame by expert: ``sharing`` :math:`a_h`, and the ends ``low``, ``high`` of its 95 %
+        interval; without these if it was given, or if nobody met anybody of her group.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 2))
+    >>> said = (X[:, :1] + rng.logistic(size=(200, 1)) > 0).astype(int).repeat(2, axis=1)
+    >>> model = GradedSISCM().fit(X, Opinions.from_codes(said, experts=["Ann", "Bob"]))
+    >>> bool((model.sharing_["sharing"] > 0.9).all())
+    True
+    """
+
+    def __init__(
+        self,
+        marginals: Any = None,
+        noise: Noise = "gumbel",
+        partition: Sequence[Sequence[Hashable]] | None = None,
+        sharing: float | dict[Hashable, float] | None = None,
+        n_restarts: int = 3,
+        n_samples: int = 2000,
+        random_state: int | np.random.Generator | None = 0,
+    ) -> None:
+        self.marginals = marginals
+        self.noise = noise
+        self.partition = partition
+        self.sharing = sharing
+        self.n_restarts = n_restarts
+        self.n_samples = n_samples
+        self.random_state = random_state
+
+    def fit(self, X: Any, opinions: Opinions) -> Self:
+        """Learn habits, groups, and how often each expert follows her group.
+
+        Parameters
+        ----------
+        X
+            As for :meth:`siscm.GumbelMaxSISCM.fit`.
+        opinions
+            What the experts said. An expert without opinions gets the pooled marginal, and the
+            mean sharing.
+
+        Raises
+        ------
+        ValueError
+            As :meth:`siscm.pooled.PooledMarginals.fit`; or if ``partition`` or ``sharing`` do not
+            fit the experts.
+        """
+        check_opinions(opinions)
+        if not self.n_samples >= 1:
+            raise ValueError(f"n_samples is {self.n_samples}; at least one draw is needed.")
+        parts_rng, partition_rng, _ = generators(self.random_state)
+        given = (
+            None if self.partition is None else align_partition(self.partition, opinions.experts)
+        )
+        known = None if self.sharing is None else self._given_sharing(opinions.experts)
+        marginals = PooledMarginals() if self.marginals is None else clone(self.marginals)
+        marginals.fit(X, opinions)
+        log_p = marginals.out_of_fold_
+        parts = split_evidence(log_p, opinions, self.noise, parts_rng)
+        if given is None:
+            groups, evidence = choose_groups(parts, self.n_restarts, rng=partition_rng)
+        else:
+            groups, evidence = given, reduce(add, parts).inside(given)
+        a = experts_sharing(evidence) if known is None else known
+        table = pd.DataFrame({"sharing": a}, index=opinions.experts)
+        if known is None and len(evidence.key):
+            errors = 1.96 * sharing_errors(log_p, opinions, groups, a, self.noise)
+            table["low"], table["high"] = expit(logit(a) - errors), expit(logit(a) + errors)
+        self.marginals_ = marginals
+        self.n_features_in_ = marginals.n_features_in_
+        self.feature_names_in_ = marginals.feature_names_in_
+        self.experts_, self.classes_ = marginals.experts_, marginals.classes_
+        self.sharing_ = table
+        self.partition_ = [[plain(opinions.experts[h]) for h in group] for group in groups]
+        return self
+
+    def _given_sharing(self, experts: pd.Index[Any]) -> FloatArray:
+        given = self.sharing
+        a = np.full(len(experts), np.nan)
+        if isinstance(given, dict):
+            codes = find(given, experts, "expert")
+            if (codes < 0).any():
+                stranger = first_unknown(list(given), codes, experts)
+                raise ValueError(f"sharing names expert {stranger}, who is not in the data.")
+            a[codes] = list(given.values())
+        else:
+            a[:] = given
+        wrong = ~((a >= 0) & (a <= 1))
+        if wrong.any():
+            who = plain(experts[int(np.argmax(wrong))])
+            raise ValueError(
+                f"the sharing of expert {who!r} is {a[wrong][0]}; it must lie between 0 and 1 "
+                "and be given for every expert."
+            )
+        return a
+
+    def log_marginals(self, X: Any, opinions: Opinions | None = None) -> FloatArray:
+        r""":math:`\log P(Y_h = c \mid X = x)`: see :meth:`siscm.GumbelMaxSISCM.log_marginals`."""
+        check_is_fitted(self)
+        log_p: FloatArray = self.marginals_.log_marginals(X, opinions)
+        return log_p
+
+    def pair_sharing(self) -> FloatArray:
+        r"""(H, H): :math:`\lambda = a_h a_{h'}` inside groups, 0 across; the diagonal is 1."""
+        check_is_fitted(self)
+        number = self._group_numbers()
+        a = self.sharing_["sharing"].to_numpy()
+        pairs = np.where(number[:, None] == number, np.multiply.outer(a, a), 0.0)
+        np.fill_diagonal(pairs, 1.0)
+        return pairs
+
+    def _group_numbers(self) -> IntArray:
+        experts = as_index(self.experts_)
+        groups = [find(group, experts, "expert").tolist() for group in self.partition_]
+        return group_of(groups, range(len(experts)))
+
+    def _counterfactual(
+        self, features: Features, codes: IntArray, instances: pd.Index[Any]
+    ) -> FloatArray:
+        return self.infer(self.marginals_.log_marginals(features), codes, instances.tolist())
+
+    def infer(
+        self, log_p: FloatArray, codes: IntArray, instances: Sequence[Hashable]
+    ) -> FloatArray:
+        """:meth:`counterfactual_proba` from log-marginals (n, H, k) and label codes (n, H)."""
+        return graded_proba(
+            log_p,
+            codes,
+            self._group_numbers(),
+            self.sharing_["sharing"].to_numpy(),
+            noise=self.noise,
+            n_samples=self.n_samples,
+            rng=generators(self.random_state)[2],
+            instances=[plain(instance) for instance in instances],
+        )
+
+
+def split_evidence(
+    log_p: FloatArray, opinions: Opinions, noise: Noise, rng: np.random.Generator
+) -> list[SharingEvidence]:
+    """Evidence from :data:`N_PARTS` random parts of the instances."""
+    part = rng.permutation(len(opinions.instances)) % N_PARTS
+    return [
+        SharingEvidence.from_opinions(
+            log_p[part[opinions.instance_codes] == i],
+            opinions.select(instances=opinions.instances[part == i]),
+            noise,
+        )
+        for i in range(N_PARTS)
+    ]

@@ -1,0 +1,82 @@
+r"""Two experts, one uniform noise: the law for labels that have an order (not in the paper).
+
+With one noise :math:`u` uniform on [0, 1], expert :math:`h` says the first label whose cumulated
+probability reaches it: her inverse distribution function. What she says depends on nothing but
+the features and the noise, so set invariance (Definition 1) holds as with Gumbel noises. Each label
+is an interval of :math:`u`, and
+
+.. math::
+    P(Y_{h'} = d \mid Y_h = c) = \frac{|I_h(c) \cap I_{h'}(d)|}{|I_h(c)|} .
+
+With two labels this is the law under a shared Gumbel noise; with more, it knows their order.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from siscm.checks import FloatArray, check_labels, check_leading_axes, check_log_distribution
+
+
+def counterfactual_probabilities(
+    log_p_observed: npt.ArrayLike, log_p_target: npt.ArrayLike, label: npt.ArrayLike
+) -> FloatArray:
+    """P(target says d | observed said ``label``) under one shared uniform noise, for every d.
+
+    Parameters
+    ----------
+    log_p_observed, log_p_target
+        Log-marginals (..., k) of the two experts, labels in their order; leading axes broadcast.
+    label
+        Codes (...) of what the observed expert said; its probability must be positive.
+
+    Returns
+    -------
+    array (..., k)
+        Rows sum to 1.
+
+    Raises
+    ------
+    ValueError
+        As :func:`siscm.gumbel.counterfactual_probabilities`.
+
+    Examples
+    --------
+    >>> counterfactual_probabilities(np.log([0.2, 0.8]), np.log([0.5, 0.5]), 1).round(3)
+    array([0.375, 0.625])
+    """
+    log_p = check_log_distribution(log_p_observed, "observed")
+    log_q = check_log_distribution(log_p_target, "target")
+    code = check_labels(label, log_p.shape[-1])
+    leading = check_leading_axes(log_p, log_q, code)
+    said = np.broadcast_to(code, leading)[..., None]
+    log_p = np.broadcast_to(log_p, (*leading, log_p.shape[-1]))
+    if np.any(np.exp(np.take_along_axis(log_p, said, axis=-1)) == 0):
+        raise ValueError("a label said has probability zero; raise the marginal's floor.")
+    low, high = (np.take_along_axis(end, said[..., None], axis=-2) for end in intervals(log_p))
+    first, last = intervals(log_q)
+    overlap = np.maximum(np.minimum(high, last) - np.maximum(low, first), 0).sum(axis=-1)
+    total = overlap.sum(axis=-1, keepdims=True)
+    # An interval too short to have a length where it lies is a point.
+    inside = (first <= low).all(axis=-1) & (low < last).any(axis=-1)
+    law: FloatArray = np.where(total > 0, overlap, inside) / np.where(total > 0, total, 1)
+    return law
+
+
+def intervals(log_p: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Where the noises lie that make an expert say each label: first and last ends, from 0 to 1.
+
+    Returns
+    -------
+    arrays (..., k, 2)
+        A point u is kept as min(u, 1/2) and max(u, 1/2) - 1: both ascend with u, distances are
+        sums of both differences, and none is lost next to 0 or next to 1.
+    """
+    p = np.exp(log_p)
+    p /= p.sum(axis=-1, keepdims=True)
+    nothing = np.zeros_like(p[..., :1])
+    below = np.concatenate([nothing, p.cumsum(axis=-1)], axis=-1)
+    above = np.concatenate([p[..., ::-1].cumsum(axis=-1)[..., ::-1], nothing], axis=-1)
+    ends = np.stack([np.minimum(below, 0.5), -np.minimum(above, 0.5)], axis=-1)
+    return ends[..., :-1, :], ends[..., 1:, :]

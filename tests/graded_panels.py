@@ -1,0 +1,53 @@
+"""Panels of experts who follow their group's noise more or less often, their marginals known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from siscm import Opinions
+from siscm.sharing import Noise
+
+FloatArray = npt.NDArray[np.float64]
+
+
+class GradedPanel(NamedTuple):
+    """True log-marginals (n, H, k), and what was said."""
+
+    log_p: FloatArray
+    opinions: Opinions
+
+    @property
+    def of_opinions(self) -> FloatArray:
+        """One log-marginal an opinion, (n_opinions, k)."""
+        return self.log_p[self.opinions.instance_codes, self.opinions.expert_codes]
+
+
+def graded_panel(
+    rng: np.random.Generator,
+    n: int,
+    groups: Sequence[Sequence[int]],
+    a: Sequence[float] | FloatArray,
+    *,
+    k: int = 3,
+    noise: Noise = "gumbel",
+    asked: float = 1.0,
+) -> GradedPanel:
+    """Draw noises of groups and of experts, and a switch an opinion: the model as it is written."""
+    n_experts = len(a)
+    score = 1.5 * rng.normal(size=(n, n_experts, k))
+    log_p = score - np.log(np.exp(score).sum(axis=2, keepdims=True))
+    number = np.array([[h in group for group in groups] for h in range(n_experts)]).argmax(axis=1)
+    shared, own = rng.random((2, n, n_experts, k))
+    shared = shared[:, number]  # the first experts' draws stand for those of the groups
+    u = np.where(rng.random((n, n_experts, 1)) < np.asarray(a)[:, None], shared, own)
+    if noise == "gumbel":
+        said = (log_p - np.log(-np.log(u))).argmax(axis=2)
+    else:
+        said = (u[..., :1] > np.exp(log_p).cumsum(axis=2)[..., :-1]).sum(axis=2)
+    said[rng.random(said.shape) >= asked] = -1
+    names = [f"e{h}" for h in range(n_experts)]
+    return GradedPanel(log_p, Opinions.from_codes(said, experts=names, classes=range(k)))
