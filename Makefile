@@ -58,17 +58,19 @@ reproduce: $(INSTALLED)  ## download the real files, extract features (torch), a
 		|| { $(AGAIN) $(FEATURES_INSTALLED) && $(FEATURES)/bin/python -m siscm.extract $(IMAGES); }
 	@$(MAKE) --no-print-directory book-real
 
-# One worker a core, of one thread; tests of one file stay together, for what they share.
+# One worker a core; tests of one file stay together, for what they share.
 PARALLEL := --numprocesses auto --dist loadfile
-test test-quick: export OMP_NUM_THREADS := 1
+
+# For tests with many small fits, which are slower where workers and threads outnumber cores.
+ONE_THREAD := OMP_NUM_THREADS=1
 
 test: $(INSTALLED) $(FONTS)  ## all tests: package, doctests, repository, stored notebooks
-	$(SIMULATED) $(BIN)/python -m pytest $(PARALLEL)
+	$(SIMULATED) $(ONE_THREAD) $(BIN)/python -m pytest $(PARALLEL)
 	$(SIMULATED) $(BIN)/python -m pytest $(PARALLEL) --nbval --nbval-current-env \
 		--nbval-sanitize-with notebooks/sanitize.cfg notebooks/*.ipynb
 
 test-quick: $(INSTALLED)  ## tests of the package only, no notebooks, stop at the first failure
-	$(SIMULATED) $(BIN)/python -m pytest $(PARALLEL) --exitfirst --quiet \
+	$(SIMULATED) $(ONE_THREAD) $(BIN)/python -m pytest $(PARALLEL) --exitfirst --quiet \
 		--ignore tests/test_book_build.py --ignore tests/test_repository.py
 
 test-real: $(INSTALLED)  ## the tests that read the real files (SISCM_DATA_DIR says where they are)
