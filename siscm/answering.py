@@ -15,8 +15,9 @@ from siscm.alignment import align_columns, align_features, align_observed
 from siscm.answers import disagreement_table, refuse_other_than_one, second_opinions_table
 from siscm.checks import FloatArray, IntArray
 from siscm.marginals import Features
-from siscm.names import as_index
+from siscm.names import as_index, find
 from siscm.opinions import Opinions
+from siscm.partition import Groups
 
 Observed = Opinions | Mapping[Hashable, Any]
 
@@ -42,12 +43,15 @@ class SecondOpinions(ABC):
     ----------
     experts_, classes_
         Ids of experts and labels, in the order of every array returned.
+    partition_
+        Groups of expert ids.
     feature_names_in_, n_features_in_
         The columns of training; no names if they had none.
     """
 
     experts_: npt.NDArray[Any]
     classes_: npt.NDArray[Any]
+    partition_: list[list[Any]]
     feature_names_in_: list[Any] | None
     n_features_in_: int
 
@@ -118,6 +122,11 @@ class SecondOpinions(ABC):
         refuse_other_than_one(codes, instances)
         law = self._counterfactual(features, codes, instances)
         return disagreement_table(law, codes, instances, self.experts_)
+
+    def _groups(self) -> Groups:
+        """The partition, as positions in ``experts_``."""
+        experts = as_index(self.experts_)
+        return [find(group, experts, "expert").tolist() for group in self.partition_]
 
     def _aligned(self, X: Any, observed: Observed) -> tuple[Features, IntArray, pd.Index[Any]]:
         """Features and observed codes in the order of the rows of ``X``, and the rows' ids."""

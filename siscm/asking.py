@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from siscm.checks import FloatArray, IntArray
+from siscm.checks import BoolArray, FloatArray, IntArray
 from siscm.graded import GradedSISCM
 from siscm.opinions import NOT_ASKED, Opinions
 
@@ -31,7 +31,7 @@ def value_of_asking(
     model: GradedSISCM,
     log_p: FloatArray,
     codes: IntArray,
-    candidates: IntArray | None = None,
+    candidates: BoolArray | None = None,
     instances: pd.Index[Any] | None = None,
 ) -> pd.DataFrame:
     """What asking one more expert is worth, for each expert who could be asked.
@@ -43,7 +43,7 @@ def value_of_asking(
     log_p, codes
         Log-marginals (n, H, k), and label codes (n, H) of the opinions at hand.
     candidates
-        (n, H) of bool: who can be asked; default everybody who was not.
+        (n, H): who can be asked; default everybody who was not.
     instances
         Names; default positions.
 
@@ -115,8 +115,7 @@ def trial(
         A row a case: ``instance``; ``gain``, the largest there was; and for each strategy whether
         its decision was right, for ``"at random"`` the chance of it.
     """
-    votes = np.zeros((len(test.instances), test.n_classes), dtype=np.int64)
-    np.add.at(votes, (test.instance_codes, test.label_codes), 1)
+    votes = test.votes
     ranked = np.sort(votes, axis=1)
     kept = np.flatnonzero((votes.sum(axis=1) >= 3) & (ranked[:, -1] > ranked[:, -2]))
     verdict, labels = votes[kept].argmax(axis=1), test.labels[kept]
@@ -151,11 +150,8 @@ def agreement_with_most(opinions: Opinions) -> FloatArray:
 
     One agreement and one disagreement are added, so that a few opinions do not make a record.
     """
-    n, k = len(opinions.instances), opinions.n_classes
-    i, h, y = opinions.instance_codes, opinions.expert_codes, opinions.label_codes
-    votes = np.zeros((n, k))
-    np.add.at(votes, (i, y), 1)
-    others = votes[i]
+    h, y = opinions.expert_codes, opinions.label_codes
+    others = opinions.votes[opinions.instance_codes]
     others[np.arange(len(y)), y] -= 1
     top = others == others.max(axis=1, keepdims=True)
     right = np.where(others.sum(axis=1) > 0, top[np.arange(len(y)), y] / top.sum(axis=1), 0.5)

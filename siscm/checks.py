@@ -77,6 +77,12 @@ def check_labels(labels: npt.ArrayLike, n_classes: int) -> IntArray:
     return label.astype(np.int64)
 
 
+def check_share(value: float, what: str) -> None:
+    """Refuse a share that does not lie between 0 and 1, or is NaN, with a ValueError."""
+    if not 0 <= value <= 1:
+        raise ValueError(f"{what} is {value}; it must lie between 0 and 1.")
+
+
 def _unmasked(values: npt.ArrayLike) -> npt.NDArray[Any]:
     """As an array; a masked value is refused, for NumPy would go on with what lies under it."""
     if np.ma.is_masked(values):

@@ -18,7 +18,7 @@ from siscm.answering import SecondOpinions, check_opinions
 from siscm.checks import FloatArray, IntArray
 from siscm.marginals import Features
 from siscm.model import generators
-from siscm.names import as_index, find, first_unknown, plain
+from siscm.names import find, first_unknown, plain
 from siscm.opinions import Opinions
 from siscm.partition import group_of
 from siscm.pooled import PooledMarginals
@@ -179,9 +179,7 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
         return pairs
 
     def _group_numbers(self) -> IntArray:
-        experts = as_index(self.experts_)
-        groups = [find(group, experts, "expert").tolist() for group in self.partition_]
-        return group_of(groups, range(len(experts)))
+        return group_of(self._groups(), range(len(self.experts_)))
 
     def _counterfactual(
         self, features: Features, codes: IntArray, instances: pd.Index[Any]

@@ -13,6 +13,7 @@ import pandas as pd
 
 from siscm.checks import BoolArray, FloatArray, IntArray
 from siscm.gumbel import counterfactual_probabilities
+from siscm.names import refuse_other_experts
 from siscm.opinions import Opinions
 from siscm.pairs import iter_pairs, opinion_marginals
 from siscm.violations import violates
@@ -171,11 +172,7 @@ class SimilarityGraph:
         """
         if not isinstance(other, SimilarityGraph):
             return NotImplemented
-        if not self.experts.equals(other.experts):
-            raise ValueError(
-                f"the graphs are about different experts ({list(self.experts)[:5]} ... and "
-                f"{list(other.experts)[:5]} ...); build both with the same experts=."
-            )
+        refuse_other_experts(self.experts, other.experts, "graphs are")
         if self.loss != other.loss:
             raise ValueError(
                 f"one graph measures the {self.loss!r} loss, the other {other.loss!r}; build both "

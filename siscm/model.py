@@ -17,7 +17,7 @@ from siscm.answering import SecondOpinions, check_opinions
 from siscm.checks import FloatArray, IntArray
 from siscm.graph import SimilarityGraph
 from siscm.marginals import Features, all_log_marginals, fit_marginals, opinion_log_marginals
-from siscm.names import as_index, find, plain
+from siscm.names import as_index, plain
 from siscm.opinions import Opinions
 from siscm.partition import greedy
 
@@ -171,12 +171,11 @@ class GumbelMaxSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # sci
     def _counterfactual(
         self, features: Features, codes: IntArray, instances: pd.Index[Any]
     ) -> FloatArray:
-        experts = as_index(self.experts_)
         return inference.counterfactual_proba(
             self._log_marginals(features),
             codes,
-            [find(group, experts, "expert").tolist() for group in self.partition_],
-            experts=[plain(expert) for expert in experts],
+            self._groups(),
+            experts=[plain(expert) for expert in as_index(self.experts_)],
             instances=[plain(instance) for instance in instances],
             method=self.method,
             n_samples=self.n_samples,

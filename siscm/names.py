@@ -36,6 +36,15 @@ def as_index(names: Sequence[Any] | npt.NDArray[Any]) -> pd.Index[Any]:
     return index
 
 
+def refuse_other_experts(mine: pd.Index[Any], theirs: pd.Index[Any], what: str) -> None:
+    """Raise if two things that are to be added up are about other experts, or in another order."""
+    if not mine.equals(theirs):
+        raise ValueError(
+            f"the {what} about different experts ({list(mine)[:5]} ... and "
+            f"{list(theirs)[:5]} ...); build both with the same experts=."
+        )
+
+
 def sorted_names(names: Iterable[Any], role: str) -> list[Any]:
     """Unique names in an order of their own: numbers by value, then the rest by type and text."""
 

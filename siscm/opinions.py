@@ -241,6 +241,13 @@ class Opinions:
         dense.flags.writeable = False
         return dense
 
+    @property
+    def votes(self) -> IntArray:
+        """(n_instances, k): how many experts said each label."""
+        counts = np.zeros((len(self.instances), self.n_classes), dtype=np.int64)
+        np.add.at(counts, (self.instance_codes, self.label_codes), 1)
+        return counts
+
     def to_long(self) -> pd.DataFrame:
         """One row an opinion: ``instance``, ``expert``, ``label``; by instance, then by expert."""
         return pd.DataFrame(

@@ -261,7 +261,7 @@ class _Said:
 
 
 def _scores(base: Any, features: Features, k: int) -> FloatArray:
-    """F (n, k): centred log-probabilities of the pooled classifier."""
+    """Centred log-probabilities (n, k) of the pooled classifier: f."""
     f = np.maximum(predict_one(base, features, k, _POOL), np.log(_LEAST))
     return np.asarray(f - f.mean(axis=1, keepdims=True))
 

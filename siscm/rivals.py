@@ -130,9 +130,7 @@ class DawidSkene:
     def fit(cls, opinions: Opinions, n_iterations: int = 50, pseudo: float = 0.1) -> DawidSkene:
         """Expectation maximisation from majority votes; ``pseudo`` is added to every count."""
         i, h, y = opinions.instance_codes, opinions.expert_codes, opinions.label_codes
-        shape = (len(opinions.instances), opinions.n_classes)
-        votes = np.zeros(shape)
-        np.add.at(votes, (i, y), 1)
+        votes = opinions.votes
         voted = votes.sum(axis=1) > 0
         truth = votes / np.maximum(votes.sum(axis=1, keepdims=True), 1)
         prior = np.full(opinions.n_classes, 1 / opinions.n_classes)
@@ -143,7 +141,7 @@ class DawidSkene:
             confusion = counts / counts.sum(axis=2, keepdims=True)
             prior = truth[voted].sum(axis=0) + pseudo
             prior /= prior.sum()
-            log_truth = np.tile(np.log(prior), (shape[0], 1))
+            log_truth = np.tile(np.log(prior), (len(votes), 1))
             np.add.at(log_truth, i, np.log(confusion)[h, :, y])
             truth = _normalised(log_truth)
         return cls(prior, confusion)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -24,6 +25,7 @@ import pandas as pd
 
 from siscm import gumbel, ordered
 from siscm.checks import FloatArray, IntArray
+from siscm.names import refuse_other_experts
 from siscm.opinions import Opinions
 from siscm.pairs import iter_pairs, opinion_marginals
 from siscm.partition import Groups, group_of
@@ -123,12 +125,12 @@ class SharingEvidence:
             sums[np.searchsorted(key, met)] += np.add.reduceat(rows, start, axis=0)
         return cls(opinions.experts, key, sums)
 
-    @property
+    @cached_property
     def first(self) -> IntArray:
         """(P,): the smaller number of each pair of experts who met."""
         return self.key // max(len(self.experts), 1)
 
-    @property
+    @cached_property
     def second(self) -> IntArray:
         """(P,): the larger one."""
         return self.key % max(len(self.experts), 1)
@@ -165,11 +167,7 @@ class SharingEvidence:
     def _combined(self, other: SharingEvidence, sign: int) -> SharingEvidence:
         if not isinstance(other, SharingEvidence):
             return NotImplemented
-        if not self.experts.equals(other.experts):
-            raise ValueError(
-                f"the evidence is about different experts ({list(self.experts)[:5]} ... and "
-                f"{list(other.experts)[:5]} ...); build both with the same experts=."
-            )
+        refuse_other_experts(self.experts, other.experts, "evidence is")
         key = np.union1d(self.key, other.key)
         sums = np.zeros((len(key), self.sums.shape[1]))
         sums[np.searchsorted(key, self.key)] = self.sums

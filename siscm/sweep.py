@@ -12,7 +12,7 @@ import pandas as pd
 from joblib import Parallel, delayed
 
 from siscm import partition
-from siscm.checks import BoolArray, FloatArray, IntArray
+from siscm.checks import BoolArray, FloatArray, IntArray, check_share
 from siscm.evaluation import log_loss
 from siscm.graph import SimilarityGraph
 from siscm.gumbel import counterfactual_probabilities
@@ -291,7 +291,6 @@ def stream(seed: int, cell: Cell) -> np.random.Generator:
     ValueError
         If the run's sparsity is not in [0, 1].
     """
-    if not 0 <= cell.sparsity <= 1:
-        raise ValueError(f"sparsity is {cell.sparsity}; it must lie between 0 and 1.")
+    check_share(cell.sparsity, "sparsity")
     place = (cell.repeat, cell.n_train, round(cell.sparsity * 1000))
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=place))

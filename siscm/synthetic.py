@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import log_softmax
 
-from siscm.checks import BoolArray, FloatArray
+from siscm.checks import BoolArray, FloatArray, check_share
 from siscm.opinions import NOT_ASKED, Opinions
 from siscm.simulate import simulate_opinions
 
@@ -127,8 +127,7 @@ def sparsify(opinions: Opinions, sparsity: float, rng: np.random.Generator) -> O
 
 def check_before_thinning(opinions: Opinions, sparsity: float) -> None:
     """Refuse a sparsity that is not in [0, 1], and opinions with gaps, with a ValueError."""
-    if not 0 <= sparsity <= 1:
-        raise ValueError(f"sparsity is {sparsity}; it must lie between 0 and 1.")
+    check_share(sparsity, "sparsity")
     if (opinions.labels == NOT_ASKED).any():
         raise ValueError("opinions have gaps already; sparsify a panel in which all were asked.")
 

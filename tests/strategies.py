@@ -93,3 +93,12 @@ def pairs(draw: st.DrawFn, kinds: tuple[str, ...] = KINDS, sizes: tuple[int, ...
 def rngs() -> st.SearchStrategy[np.random.Generator]:
     """A generator with a drawn seed."""
     return st.integers(0, 2**32 - 1).map(np.random.default_rng)
+
+
+def pairs_of_counts() -> st.SearchStrategy[tuple[list[int], list[int]]]:
+    """Two rows of small whole numbers, none all zero: shares with zeros and ties everywhere."""
+    return st.integers(2, 6).flatmap(
+        lambda k: st.tuples(
+            *[st.lists(st.integers(0, 9), min_size=k, max_size=k).filter(any) for _ in range(2)]
+        )
+    )

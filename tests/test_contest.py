@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import permutations
 
 import numpy as np
 import pandas as pd
 import pytest
+from paired import loop_pairs
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 from strategies import log_normalised
@@ -109,16 +109,6 @@ def of(world: World, opinions: Opinions) -> Array:
     """The marginal of each opinion."""
     rows = world.X.loc[opinions.instances, "row"].to_numpy()
     return world.log_p[rows][opinions.instance_codes, opinions.expert_codes]
-
-
-def loop_pairs(opinions: Opinions) -> list[tuple[int, int, int, int, int]]:
-    """Every ordered pair as instance, observed, her label, target, her label."""
-    return [
-        (i, g, row[g], h, row[h])
-        for i, row in enumerate(opinions.labels)
-        for g, h in permutations(range(H), 2)
-        if row[g] >= 0 and row[h] >= 0
-    ]
 
 
 # --- pairs ------------------------------------------------------------------------------------

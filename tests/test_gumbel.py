@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from independent import fraction_row, precise_row, quadrature_row
 from scipy import stats
-from strategies import KINDS, Pair, log, log_dirichlet, make_pair, pairs, rngs
+from strategies import KINDS, Pair, log, log_dirichlet, make_pair, pairs, pairs_of_counts, rngs
 
 from siscm import gumbel, violates
 
@@ -45,11 +45,7 @@ def test_the_integral_finds_a_known_law() -> None:
 
 
 @given(
-    counts=st.integers(2, 6).flatmap(
-        lambda k: st.tuples(
-            *[st.lists(st.integers(0, 9), min_size=k, max_size=k).filter(any) for _ in range(2)]
-        )
-    ),
+    counts=pairs_of_counts(),
     choice=st.integers(0, 5),
 )
 def test_law_agrees_with_rational_arithmetic(

@@ -466,3 +466,8 @@ def test_copies_and_sizes() -> None:
     for twin in (pickle.loads(pickle.dumps(opinions)), copy.deepcopy(opinions)):
         assert everything(twin) == everything(opinions)
     assert repr(opinions) == "<Opinions: 3 by 2 experts about 2 instances, 2 classes>"
+
+
+def test_votes_count_what_was_said_about_each_instance() -> None:
+    opinions = Opinions.from_codes([[0, 2, 2], [-1, 1, -1], [-1, -1, -1]], classes=range(3))
+    assert opinions.votes.tolist() == [[1, 0, 2], [0, 1, 0], [0, 0, 0]]

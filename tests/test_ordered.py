@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from strategies import Pair, log, log_dirichlet, pairs, rngs
+from strategies import Pair, log, log_dirichlet, pairs, pairs_of_counts, rngs
 
 from siscm import gumbel, ordered
 
@@ -46,11 +46,7 @@ def test_with_two_labels_it_is_the_law_of_a_gumbel_noise(pair: Pair) -> None:
 
 
 @given(
-    counts=st.integers(2, 6).flatmap(
-        lambda k: st.tuples(
-            *[st.lists(st.integers(0, 9), min_size=k, max_size=k).filter(any) for _ in range(2)]
-        )
-    ),
+    counts=pairs_of_counts(),
     choice=st.integers(0, 5),
 )
 def test_law_agrees_with_rational_arithmetic(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import permutations
 
 import numpy as np
 import pytest
+from paired import loop_pairs
 from sklearn.linear_model import LogisticRegression
 
 from siscm import Opinions, evaluation
@@ -28,16 +28,6 @@ def opinions() -> Opinions:
 @pytest.fixture(scope="module")
 def log_p() -> np.ndarray:
     return np.log(np.random.default_rng(1).dirichlet(np.ones(K), (N, H)))
-
-
-def loop_pairs(opinions: Opinions) -> list[tuple[int, int, int, int, int]]:
-    """Every ordered pair as instance, observed, her label, target, her label."""
-    return [
-        (i, g, row[g], h, row[h])
-        for i, row in enumerate(opinions.labels)
-        for g, h in permutations(range(H), 2)
-        if row[g] >= 0 and row[h] >= 0
-    ]
 
 
 def as_pairs(opinions: Opinions, log_p: np.ndarray) -> tuple[Pairs, np.ndarray]:
