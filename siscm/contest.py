@@ -19,27 +19,28 @@ from sklearn.linear_model import LogisticRegression
 from siscm.baselines import Pairs, Rule, copy, marginals_only, one_noise
 from siscm.checks import FloatArray, IntArray
 from siscm.evaluation import UNIFORM_WEIGHT, log_loss
-from siscm.graded import GradedSISCM
+from siscm.graded import GradedSISCM, NoiseChoice
 from siscm.names import plain
 from siscm.opinions import Opinions
 from siscm.pairs import opinion_marginals
 from siscm.rivals import DawidSkene, PooledRegression, ordered_pairs
-from siscm.sharing import LAWS, Noise
+from siscm.sharing import pair_law
 
 GRADED = "graded sharing"
 
 
 @dataclass(frozen=True)
 class Graded:
-    r"""Graded sharing as a rule: :math:`\lambda` times the law of one noise, the rest marginal."""
+    """Graded sharing as a rule: the law at the sharing of each pair."""
 
     model: GradedSISCM
 
     def __call__(self, pairs: Pairs) -> FloatArray:
         """Probabilities (n, k) of what the targets say."""
-        share = self.model.pair_sharing()[pairs.observed, pairs.target][:, None]
-        law = LAWS[self.model.noise](pairs.log_p_observed, pairs.log_p_target, pairs.label)
-        return np.asarray(share * law + (1 - share) * np.exp(pairs.log_p_target))
+        share = self.model.pair_sharing()[pairs.observed, pairs.target]
+        return pair_law(
+            pairs.log_p_observed, pairs.log_p_target, pairs.label, share, self.model.noise_
+        )
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ def contest(
     train: Opinions,
     test: Opinions,
     *,
-    noise: Noise = "gumbel",
+    noise: NoiseChoice = "likeliest",
 ) -> pd.DataFrame:
     """Learn from one part of a panel by every method, and infer the opinions of another.
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from copy import deepcopy
 from functools import reduce
 from operator import add
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
@@ -24,10 +25,20 @@ from siscm.partition import group_of
 from siscm.pooled import PooledMarginals
 from siscm.several import graded_proba
 from siscm.sharing import Noise, SharingEvidence
-from siscm.sharing_fit import choose_groups, experts_sharing, sharing_errors
+from siscm.sharing_fit import (
+    choose_groups,
+    experts_sharing,
+    sharing_errors,
+    total_log_likelihood,
+)
 
 N_PARTS = 4
 """Parts of the instances by which groups are judged."""
+
+NoiseChoice = Literal["likeliest", "gumbel", "uniform", "gaussian"]
+
+CANDIDATES: tuple[Noise, ...] = ("gumbel", "gaussian")
+"""Noises of which the likeliest is taken: without an order of the labels, and with one."""
 
 
 class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
@@ -43,8 +54,10 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
     marginals
         Learns each expert's habits; default :class:`~siscm.pooled.PooledMarginals`.
     noise
-        ``"gumbel"``; or ``"uniform"``, for labels whose order (that of ``opinions.classes``)
-        means something.
+        ``"gumbel"``: all labels alike. ``"uniform"``, ``"gaussian"``: for labels whose order (that
+        of ``opinions.classes``) means something; with the first a noise is followed or not, with
+        the second noises are correlated. ``"likeliest"``: whichever of :data:`CANDIDATES` makes the
+        training opinions likelier.
     partition
         Groups of expert ids to use instead of learning them.
     sharing
@@ -63,6 +76,8 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
         Ids of experts and labels, in the order of every array returned.
     marginals_
         The fitted marginals.
+    noise_
+        The noise taken.
     partition_
         Groups of expert ids.
     sharing_
@@ -82,7 +97,7 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
     def __init__(
         self,
         marginals: Any = None,
-        noise: Noise = "gumbel",
+        noise: NoiseChoice = "likeliest",
         partition: Sequence[Sequence[Hashable]] | None = None,
         sharing: float | dict[Hashable, float] | None = None,
         n_restarts: int = 3,
@@ -125,21 +140,27 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
         marginals = PooledMarginals() if self.marginals is None else clone(self.marginals)
         marginals.fit(X, opinions)
         log_p = marginals.out_of_fold_
-        parts = split_evidence(log_p, opinions, self.noise, parts_rng)
-        if given is None:
-            groups, evidence = choose_groups(parts, self.n_restarts, rng=partition_rng)
-        else:
-            groups, evidence = given, reduce(add, parts).inside(given)
-        a = experts_sharing(evidence) if known is None else known
+        part = parts_rng.permutation(len(opinions.instances)) % N_PARTS
+        best = -np.inf
+        for candidate in CANDIDATES if self.noise == "likeliest" else (self.noise,):
+            parts = split_evidence(log_p, opinions, candidate, part)
+            if given is None:
+                found, evidence = choose_groups(parts, self.n_restarts, rng=deepcopy(partition_rng))
+            else:
+                found, evidence = given, reduce(add, parts).inside(given)
+            sharing = experts_sharing(evidence) if known is None else known
+            likely = total_log_likelihood(evidence, sharing)
+            if likely > best:
+                best, noise, groups, a, met = likely, candidate, found, sharing, len(evidence.key)
         table = pd.DataFrame({"sharing": a}, index=opinions.experts)
-        if known is None and len(evidence.key):
-            errors = 1.96 * sharing_errors(log_p, opinions, groups, a, self.noise)
+        if known is None and met:
+            errors = 1.96 * sharing_errors(log_p, opinions, groups, a, noise)
             table["low"], table["high"] = expit(logit(a) - errors), expit(logit(a) + errors)
         self.marginals_ = marginals
         self.n_features_in_ = marginals.n_features_in_
         self.feature_names_in_ = marginals.feature_names_in_
         self.experts_, self.classes_ = marginals.experts_, marginals.classes_
-        self.sharing_ = table
+        self.noise_, self.sharing_ = noise, table
         self.partition_ = [[plain(opinions.experts[h]) for h in group] for group in groups]
         return self
 
@@ -195,7 +216,7 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
             codes,
             self._group_numbers(),
             self.sharing_["sharing"].to_numpy(),
-            noise=self.noise,
+            noise=self.noise_,
             n_samples=self.n_samples,
             rng=generators(self.random_state)[2],
             instances=[plain(instance) for instance in instances],
@@ -203,10 +224,9 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
 
 
 def split_evidence(
-    log_p: FloatArray, opinions: Opinions, noise: Noise, rng: np.random.Generator
+    log_p: FloatArray, opinions: Opinions, noise: Noise, part: IntArray
 ) -> list[SharingEvidence]:
-    """Evidence from :data:`N_PARTS` random parts of the instances."""
-    part = rng.permutation(len(opinions.instances)) % N_PARTS
+    """Evidence from each of :data:`N_PARTS` parts of the instances, ``part`` (n_instances,)."""
     return [
         SharingEvidence.from_opinions(
             log_p[part[opinions.instance_codes] == i],

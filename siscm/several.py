@@ -12,6 +12,7 @@ Agreement makes it likelier that all followed, a contradiction makes it impossib
 of a pair must not be used as if each opinion stood alone. With a noise on a line (two labels, or
 the uniform noise) the density is a step function, and everything is exact. With Gumbel noises
 and more labels the noise is drawn: from its prior, and from its posterior given each opinion.
+Gaussian noises are summed over a grid (:func:`siscm.gaussian.given`).
 """
 
 from __future__ import annotations
@@ -20,11 +21,12 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
+from siscm import gaussian
 from siscm.checks import FloatArray, IntArray
 from siscm.gumbel import sample_noise, sample_posterior_noise
 from siscm.opinions import NOT_ASKED
 from siscm.ordered import intervals
-from siscm.sharing import LAWS, Noise
+from siscm.sharing import Noise, pair_law
 
 
 def exact_on_a_line(
@@ -145,20 +147,24 @@ def graded_proba(
         n_observed = asked[:, members].sum(axis=1)
         one = np.flatnonzero(n_observed == 1)
         who = members[asked[np.ix_(one, members)].argmax(axis=1)]
-        law = LAWS[noise](
-            log_marginals[one, who][:, None], log_marginals[one][:, members], labels[one, who, None]
+        out[np.ix_(one, members)] = pair_law(
+            log_marginals[one, who][:, None],
+            log_marginals[one][:, members],
+            labels[one, who, None],
+            a[who][:, None] * a[members],
+            noise,
         )
-        share = (a[who][:, None] * a[members])[..., None]
-        out[np.ix_(one, members)] = share * law + (1 - share) * out[np.ix_(one, members)]
         for i in np.flatnonzero(n_observed > 1):
             seen = members[asked[i, members]]
             given = (log_marginals[i, seen], labels[i, seen], a[seen])
             targets = (log_marginals[i, members], a[members])
-            found = (
-                exact_on_a_line(*given, *targets)
-                if on_a_line
-                else sampled(*given, *targets, n_samples, rng)
-            )
+            found: FloatArray | None
+            if noise == "gaussian":
+                found = gaussian.given(*given, *targets)
+            elif on_a_line:
+                found = exact_on_a_line(*given, *targets)
+            else:
+                found = sampled(*given, *targets, n_samples, rng)
             if found is None:
                 raise ValueError(
                     f"instance {instances[int(i)]!r}: no noise makes the experts observed say what "

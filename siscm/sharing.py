@@ -10,6 +10,10 @@ model is :math:`a_h = 1`; everybody alone is :math:`a_h = 0`.
 With :math:`\varrho = J / (p\, q) - 1` at the opinions of a pair on an instance, its
 log-likelihood, beside that of two strangers, is :math:`\log(1 + \lambda \varrho)`: concave in
 :math:`\lambda`, and a sum over instances.
+
+Gumbel and uniform noises are followed in this way. Gaussian ones (:mod:`siscm.gaussian`) are not
+switched on and off: there :math:`a_h` is how much of the group's noise is in the expert's, and
+:math:`\lambda = a_h a_{h'}` the correlation of two.
 """
 
 from __future__ import annotations
@@ -17,13 +21,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from siscm import gumbel, ordered
+from siscm import gaussian, gumbel, ordered
 from siscm.checks import FloatArray, IntArray
 from siscm.names import refuse_other_experts
 from siscm.opinions import Opinions
@@ -31,13 +35,13 @@ from siscm.pairs import iter_pairs, opinion_marginals
 from siscm.partition import Groups, group_of
 from siscm.violations import violates
 
-Noise = Literal["gumbel", "uniform"]
+Noise = Literal["gumbel", "uniform", "gaussian"]
 
 LAWS: dict[str, Callable[[FloatArray, FloatArray, IntArray], FloatArray]] = {
     "gumbel": gumbel.counterfactual_probabilities,
     "uniform": ordered.counterfactual_probabilities,
 }
-"""What a target says given what another said, by the noise that both share."""
+"""What a target says given what another said, by the noise that both follow or do not."""
 
 MOST = 0.999
 """Sharing is never certain: one contradiction would then be impossible."""
@@ -100,15 +104,14 @@ class SharingEvidence:
         opinions
             What the experts said.
         noise
-            ``"gumbel"``, or ``"uniform"`` for labels that have an order.
+            ``"gumbel"``; or for labels that have an order ``"uniform"`` or ``"gaussian"``.
 
         Raises
         ------
         ValueError
             If the noise is unknown, or the marginals do not fit the opinions.
         """
-        if noise not in LAWS:
-            raise ValueError(f"noise is {noise!r}; it must be one of {', '.join(LAWS)}.")
+        check_noise(noise)
         log_p = opinion_marginals(log_marginals, opinions)
         h, y, n = opinions.expert_codes, opinions.label_codes, len(opinions.experts)
         # Who met is known first, so that blocks are added up in place. Within an instance opinions
@@ -121,7 +124,7 @@ class SharingEvidence:
             pair = h[a] * n + h[b]
             order = np.argsort(pair, kind="stable")
             met, start = np.unique(pair[order], return_index=True)
-            rows = _terms(excess(log_p[a], log_p[b], y[a], y[b], noise))[order]
+            rows = _terms(log_p[a], log_p[b], y[a], y[b], noise)[order]
             sums[np.searchsorted(key, met)] += np.add.reduceat(rows, start, axis=0)
         return cls(opinions.experts, key, sums)
 
@@ -211,12 +214,60 @@ class SharingEvidence:
         return value, slope - self.contradictions / (1 - sharing)
 
 
-def _terms(rho: FloatArray) -> FloatArray:
+def check_noise(noise: str) -> None:
+    """Refuse a noise that there is not."""
+    if noise not in (known := get_args(Noise)):
+        raise ValueError(f"noise is {noise!r}; it must be one of {', '.join(known)}.")
+
+
+def pair_law(
+    log_p: FloatArray,
+    log_q: FloatArray,
+    label: IntArray,
+    sharing: FloatArray,
+    noise: Noise,
+) -> FloatArray:
+    r"""P(target says d | observed said ``label``) at a sharing :math:`\lambda` (...), for every d.
+
+    Parameters
+    ----------
+    log_p, log_q, label
+        As in :func:`siscm.gumbel.counterfactual_probabilities`.
+    """
+    if noise == "gaussian":
+        return gaussian.law(log_p, log_q, label, sharing)
+    share = sharing[..., None]
+    return np.asarray(share * LAWS[noise](log_p, log_q, label) + (1 - share) * np.exp(log_q))
+
+
+def _terms(
+    log_p: FloatArray, log_q: FloatArray, label: IntArray, other: IntArray, noise: Noise
+) -> FloatArray:
     """What each pair of opinions (n,) adds to :attr:`SharingEvidence.sums`."""
+    if noise == "gaussian":
+        found = [gaussian.log_ratio(log_p, log_q, label, other, node) for node in NODES]
+        values, slopes = (np.stack(columns, axis=1) for columns in zip(*found, strict=True))
+        return np.concatenate([values, slopes, np.zeros((len(label), 1))], axis=1)
+    rho = excess(log_p, log_q, label, other, noise)
     possible = rho > -1
     known = np.where(possible, rho, 0.0)[:, None]
     inner = 1 + NODES * known
     return np.concatenate([np.log(inner), known / inner, ~possible[:, None]], axis=1)
+
+
+def pull(
+    log_p: FloatArray,
+    log_q: FloatArray,
+    label: IntArray,
+    other: IntArray,
+    sharing: FloatArray,
+    noise: Noise,
+) -> FloatArray:
+    r""":math:`\lambda\, \partial / \partial\lambda` of the log-likelihood of two opinions (n,)."""
+    if noise == "gaussian":
+        return sharing * gaussian.log_ratio(log_p, log_q, label, other, sharing)[1]
+    rho = excess(log_p, log_q, label, other, noise)
+    return np.asarray(sharing * rho / (1 + sharing * rho))
 
 
 def excess(

@@ -24,7 +24,7 @@ from siscm.graph import SimilarityGraph
 from siscm.opinions import Opinions
 from siscm.pairs import iter_pairs
 from siscm.partition import Groups, group_of
-from siscm.sharing import MOST, NODES, Noise, SharingEvidence, excess
+from siscm.sharing import MOST, NODES, Noise, SharingEvidence, pull
 
 SPREAD = 1.0
 """Prior standard deviation, in log-odds, of the experts' sharing around their mean."""
@@ -134,6 +134,12 @@ def experts_sharing(evidence: SharingEvidence) -> FloatArray:
     return np.asarray(expit(found.x))
 
 
+def total_log_likelihood(evidence: SharingEvidence, a: FloatArray) -> float:
+    """Of everything said, beside that of strangers, at each expert's sharing (H,)."""
+    pair = np.minimum(a[evidence.first] * a[evidence.second], MOST)
+    return float(evidence.log_likelihood(pair)[0].sum())
+
+
 def _minus_posterior(log_odds: FloatArray, evidence: SharingEvidence) -> tuple[float, FloatArray]:
     """Minus the log-posterior of the experts' log-odds, up to a constant, and its gradient."""
     a, gradient = expit(log_odds), np.zeros(len(log_odds))
@@ -173,9 +179,8 @@ def sharing_errors(
     for one, two in iter_pairs(opinions):
         same = number[h[one]] == number[h[two]]
         one, two = one[same], two[same]
-        rho = excess(log_p[one], log_p[two], y[one], y[two], noise)
         pair = np.minimum(a[h[one]] * a[h[two]], MOST)
-        g = pair * rho / (1 + pair * rho)
+        g = pull(log_p[one], log_p[two], y[one], y[two], pair, noise)
         for first, second in ((one, two), (two, one)):
             mine, other = h[first], h[second]
             own, her = 1 - a[mine], 1 - a[other]

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import ndtr, ndtri
 
 from siscm import Opinions
 from siscm.sharing import Noise
@@ -36,14 +37,17 @@ def graded_panel(
     noise: Noise = "gumbel",
     asked: float = 1.0,
 ) -> GradedPanel:
-    """Draw noises of groups and of experts, and a switch an opinion: the model as it is written."""
+    """Draw noises of groups and of experts, and switches: the model as it is written."""
     n_experts = len(a)
     score = 1.5 * rng.normal(size=(n, n_experts, k))
     log_p = score - np.log(np.exp(score).sum(axis=2, keepdims=True))
     number = np.array([[h in group for group in groups] for h in range(n_experts)]).argmax(axis=1)
     shared, own = rng.random((2, n, n_experts, k))
     shared = shared[:, number]  # the first experts' draws stand for those of the groups
-    u = np.where(rng.random((n, n_experts, 1)) < np.asarray(a)[:, None], shared, own)
+    a = np.asarray(a)[:, None]
+    u = np.where(rng.random((n, n_experts, 1)) < a, shared, own)
+    if noise == "gaussian":
+        u = ndtr(a * ndtri(shared) + np.sqrt(1 - a**2) * ndtri(own))
     if noise == "gumbel":
         said = (log_p - np.log(-np.log(u))).argmax(axis=2)
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Sequence
 from itertools import product
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 
 from siscm import GumbelMaxSISCM, Opinions, gumbel, ordered
-from siscm.graded import N_PARTS, GradedSISCM, split_evidence
+from siscm.graded import CANDIDATES, N_PARTS, GradedSISCM, split_evidence
 from siscm.pooled import PooledMarginals
 from siscm.populations import Drawn
 from siscm.properties import counterfactual_stability, set_invariance
@@ -102,7 +102,7 @@ def test_parameters_clone_and_repr(data: Any) -> None:
     model = GradedSISCM(PaperMarginals(), sharing={"Ann": 0.5}, n_restarts=3)
     assert model.get_params(deep=False) == {
         "marginals": model.marginals,
-        "noise": "gumbel",
+        "noise": "likeliest",
         "partition": None,
         "sharing": {"Ann": 0.5},
         "n_restarts": 3,
@@ -411,7 +411,8 @@ def test_everyone_alone_shares_nothing() -> None:
 def test_parts_are_of_instances_and_add_up() -> None:
     panel = graded_panel(np.random.default_rng(0), 23, [[0, 1, 2]], [0.8] * 3, asked=0.7)
     rng = np.random.default_rng(0)
-    parts = split_evidence(panel.of_opinions, panel.opinions, "gumbel", rng)
+    part = rng.permutation(len(panel.opinions.instances)) % N_PARTS
+    parts = split_evidence(panel.of_opinions, panel.opinions, "gumbel", part)
     assert len(parts) == N_PARTS
     total = sum(parts[1:], parts[0])
     whole = SharingEvidence.from_opinions(*panel)
@@ -431,9 +432,9 @@ def held_out(model: GradedSISCM, X: FloatArray, opinions: Opinions) -> float:
     return float(np.mean(total))
 
 
-@pytest.mark.parametrize("planted", NOISES)
+@pytest.mark.parametrize("planted", get_args(Noise))
 def test_the_noise_that_was_planted_predicts_better(planted: Noise) -> None:
-    """Held out, with five labels; and both predict better than marginals."""
+    """Held out, with five labels; it predicts better than marginals, and is found likeliest."""
     panel = graded_panel(
         np.random.default_rng(1), 600, [[0, 1, 2, 3]], [0.85] * 4, k=5, noise=planted
     )
@@ -443,13 +444,15 @@ def test_the_noise_that_was_planted_predicts_better(planted: Noise) -> None:
     )
     score = {
         noise: held_out(GradedSISCM(KnownMarginals(), noise).fit(X[:400], train), X[400:], test)
-        for noise in NOISES
+        for noise in get_args(Noise)
     }
-    other = "gumbel" if planted == "uniform" else "uniform"
     nothing = GradedSISCM(
         KnownMarginals(), sharing=0.0, partition=[panel.opinions.experts.tolist()]
     )
-    assert score[planted] > score[other] + 0.05
+    for other in score.keys() - {planted}:
+        assert score[planted] > score[other] + 0.02
+    if planted in CANDIDATES:
+        assert GradedSISCM(KnownMarginals()).fit(X[:400], train).noise_ == planted
     assert score[planted] > held_out(nothing.fit(X[:400], train), X[400:], test) + 0.1
 
 

@@ -12,7 +12,7 @@ from graded_panels import GradedPanel, graded_panel
 from scipy.special import expit, logit
 
 from siscm import Opinions, sharing_fit
-from siscm.graded import split_evidence
+from siscm.graded import N_PARTS, split_evidence
 from siscm.partition import Groups, group_of
 from siscm.sharing import MOST, NODES, Noise, SharingEvidence, excess
 from siscm.sharing_fit import (
@@ -24,6 +24,7 @@ from siscm.sharing_fit import (
 )
 
 FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -48,6 +49,11 @@ def inside(evidence: SharingEvidence, groups: Groups, lam: float) -> float:
     return float(evidence.inside(groups).log_likelihood(lam)[0].sum())
 
 
+def random_part(panel: GradedPanel, rng: np.random.Generator) -> IntArray:
+    """A part for each instance."""
+    return rng.permutation(len(panel.opinions.instances)) % N_PARTS
+
+
 def evidence_of(panel: GradedPanel, noise: Noise = "gumbel") -> SharingEvidence:
     return SharingEvidence.from_opinions(*panel, noise)
 
@@ -55,7 +61,7 @@ def evidence_of(panel: GradedPanel, noise: Noise = "gumbel") -> SharingEvidence:
 def chosen(panel: GradedPanel, seed: int) -> tuple[Groups, FloatArray]:
     """Groups, and sharing of all experts, learned as the estimator learns them."""
     rng = np.random.default_rng(seed)
-    parts = split_evidence(panel.of_opinions, panel.opinions, "gumbel", rng)
+    parts = split_evidence(panel.of_opinions, panel.opinions, "gumbel", random_part(panel, rng))
     groups, evidence = choose_groups(parts, 5, rng=rng)
     return groups, experts_sharing(evidence)
 
@@ -152,7 +158,7 @@ def test_choosing_by_what_was_left_out() -> None:
         np.random.default_rng(0), 150, [[0, 1, 2], [3, 4, 5]], np.full(6, 0.95), asked=0.8
     )
     rng = np.random.default_rng(0)
-    parts = split_evidence(panel.of_opinions, panel.opinions, "gumbel", rng)
+    parts = split_evidence(panel.of_opinions, panel.opinions, "gumbel", random_part(panel, rng))
     groups, evidence = choose_groups(parts, 5, rng=rng)
     assert groups == [[0, 1, 2], [3, 4, 5]]
     whole = evidence_of(panel).inside(groups)

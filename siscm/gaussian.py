@@ -1,0 +1,163 @@
+r"""Experts whose noises resemble each other: for labels that have an order (not in the paper).
+
+Expert :math:`h` hears the noise :math:`g` of her group through a noise :math:`e_h` of her own, all
+standard normal,
+
+.. math:: z_h = a_h\, g + \sqrt{1 - a_h^2}\; e_h ,
+
+and says the label in whose interval :math:`\Phi(z_h)` falls, as with a uniform noise
+(:mod:`siscm.ordered`). What she says depends on nothing but features and noises, so set invariance
+(Definition 1) holds, and her marginal stays what it is. Two of one group have noises with the
+correlation :math:`\lambda = a_h a_{h'}`. Nothing is switched on and off: who is near to another
+label in the noise is near to it in what she says.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import ndtr, ndtri, owens_t
+
+from siscm.checks import FloatArray, IntArray
+
+MOST_CORRELATION = 0.999
+"""Noises are never quite the same: every two opinions are then possible together."""
+
+_FAR = 12.0
+"""Beyond, a standard normal has no probability that could be told from 0."""
+
+_LEAST = 1e-12
+"""Least ratio of a joint probability to that of two strangers: below, differences are rounding."""
+
+
+_TINY = 1e-300
+
+
+def ends(log_p: FloatArray) -> FloatArray:
+    """Where each label's interval ends, as quantiles of a standard normal: (..., k + 1)."""
+    p = np.exp(log_p)
+    p /= p.sum(axis=-1, keepdims=True)
+    none = np.zeros_like(p[..., :1])
+    below = np.concatenate([none, p.cumsum(axis=-1)], axis=-1)
+    above = np.concatenate([p[..., ::-1].cumsum(axis=-1)[..., ::-1], none], axis=-1)
+    # From the nearer side, so that little is lost next to 0 or next to 1.
+    nearer = np.where(below < above, ndtri(np.minimum(below, 1)), -ndtri(np.minimum(above, 1)))
+    return np.asarray(nearer.clip(-_FAR, _FAR))
+
+
+def both_below(x: FloatArray, y: FloatArray, correlation: FloatArray | float) -> FloatArray:
+    """P(Z <= x, Z' <= y) of two standard normals, by Owen's function T."""
+    spread = np.sqrt(1 - np.square(correlation))
+    x, y = (np.where(np.abs(z) < 1e-300, 1e-300, z) for z in (x, y))  # T wants a sign
+    with np.errstate(over="ignore"):
+        tail = owens_t(x, (y - correlation * x) / (x * spread))
+        tail = tail + owens_t(y, (x - correlation * y) / (y * spread))
+    apart = 0.5 * (np.sign(x) * np.sign(y) < 0)
+    return np.asarray(0.5 * (ndtr(x) + ndtr(y)) - tail - apart)
+
+
+def law(
+    log_p: FloatArray, log_q: FloatArray, label: IntArray, correlation: FloatArray | float
+) -> FloatArray:
+    """P(target says d | observed said ``label``) if their noises are so correlated, for every d.
+
+    Parameters
+    ----------
+    log_p, log_q
+        Log-marginals (..., k) of observed and target, labels in their order; axes broadcast.
+    label
+        Codes (...) of what the observed expert said.
+    correlation
+        (...), from 0 to 1; taken as :data:`MOST_CORRELATION` at most.
+
+    Returns
+    -------
+    array (..., k)
+        Rows sum to 1.
+    """
+    r = np.minimum(correlation, MOST_CORRELATION)
+    x, y = ends(log_p), ends(log_q)
+    shape = np.broadcast_shapes(x.shape[:-1], y.shape[:-1], np.shape(label), np.shape(r))
+    said = np.broadcast_to(label, shape)[..., None]
+    x = np.broadcast_to(x, (*shape, x.shape[-1]))
+    low, high = (np.take_along_axis(x, said + side, axis=-1) for side in (0, 1))
+    r = np.broadcast_to(r, shape)[..., None]
+    inside = np.diff(both_below(high, y, r) - both_below(low, y, r), axis=-1).clip(0)
+    total = inside.sum(axis=-1, keepdims=True)
+    # An interval too far out for a probability says nothing but on which side it is.
+    return np.asarray(np.where(total > 0, inside, np.exp(log_q)) / np.where(total > 0, total, 1))
+
+
+def log_ratio(
+    log_p: FloatArray,
+    log_q: FloatArray,
+    label: IntArray,
+    other: IntArray,
+    correlation: FloatArray | float,
+) -> tuple[FloatArray, FloatArray]:
+    r"""Log-likelihood of two opinions (n,), beside that of strangers, and its derivative.
+
+    Parameters
+    ----------
+    log_p, log_q, label, other
+        Log-marginals (n, k) of the two, and what each said (n,).
+    correlation
+        :math:`\lambda`, one or (n,).
+    """
+    rows = np.arange(len(label))
+    x, y = ends(log_p), ends(log_q)
+    strangers = np.exp(log_p[rows, label] + log_q[rows, other])
+    joint, slope = np.zeros(len(rows)), np.zeros(len(rows))
+    for i, j, sign in ((1, 1, 1), (0, 1, -1), (1, 0, -1), (0, 0, 1)):
+        corner = x[rows, label + i], y[rows, other + j]
+        joint += sign * both_below(*corner, correlation)
+        slope += sign * _density(*corner, correlation)
+    ratio = np.maximum(joint / strangers, _LEAST)
+    slope = np.where(ratio > _LEAST, slope / strangers / ratio, 0)
+    return np.log(ratio), np.asarray(slope)
+
+
+def _density(x: FloatArray, y: FloatArray, correlation: FloatArray | float) -> FloatArray:
+    """Of two standard normals, and so the derivative of :func:`both_below` by the correlation."""
+    rest = 1 - np.square(correlation)
+    square = (x**2 - 2 * correlation * x * y + y**2) / rest
+    return np.asarray(np.exp(-square / 2) / (2 * np.pi * np.sqrt(rest)))
+
+
+def given(
+    log_p: FloatArray, labels: IntArray, a: FloatArray, log_q: FloatArray, b: FloatArray
+) -> FloatArray:
+    """What targets say, given any number of opinions that share a group's noise with them.
+
+    Given that noise, all say what they say independently of each other; so a sum over a grid of
+    its values, finer the more they share, is all but exact.
+
+    Parameters
+    ----------
+    log_p, labels, a
+        Log-marginals (m, k), label codes and sharing (m,) of the experts observed.
+    log_q, b
+        Log-marginals (t, k) and sharing (t,) of the targets.
+
+    Returns
+    -------
+    array (t, k)
+    """
+    most = np.sqrt(MOST_CORRELATION)
+    a, b = np.minimum(a, most), np.minimum(b, most)
+    step = np.sqrt(1 - np.square(max(a.max(), b.max()))) / 2
+    g = np.arange(-_FAR / 1.5, _FAR / 1.5 + step, step)
+    said = _says(log_p, a, g)[np.arange(len(labels)), labels]
+    log_density = np.log(np.maximum(said, _TINY)).sum(axis=0) - g**2 / 2
+    density = np.exp(log_density - log_density.max())
+    law = _says(log_q, b, g) @ (density / density.sum())
+    return np.asarray(law / law.sum(axis=-1, keepdims=True))
+
+
+def _says(log_p: FloatArray, a: FloatArray, g: FloatArray) -> FloatArray:
+    """Probabilities (n, k, len(g)) of each label, given the noise of the group."""
+    own = np.sqrt(1 - np.square(a))[:, None, None]
+    z = (ends(log_p)[:, :, None] - a[:, None, None] * g) / own
+    # From the nearer side: differences next to 1 are rounding.
+    below = np.where(z[:, 1:] + z[:, :-1] > 0, ndtr(-z[:, :-1]) - ndtr(-z[:, 1:]), 0)
+    above = np.where(z[:, 1:] + z[:, :-1] > 0, 0, ndtr(z[:, 1:]) - ndtr(z[:, :-1]))
+    return np.asarray(below + above)

@@ -1,0 +1,199 @@
+"""Correlated normal noises: against SciPy's integrals, draws, and the limits 0 and 1."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from graded_panels import graded_panel
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import expit, logit, ndtr
+from scipy.stats import multivariate_normal
+from strategies import log_dirichlet, rngs
+
+from siscm import gaussian, ordered
+from siscm.sharing import NODES, SharingEvidence, pull
+from siscm.sharing_fit import experts_sharing, sharing_errors
+
+Array = npt.NDArray[np.float64]
+
+
+@given(
+    x=st.floats(-6, 6),
+    y=st.floats(-6, 6),
+    r=st.floats(0, 0.995),
+)
+@settings(max_examples=60)
+def test_both_below_is_the_integral_of_the_density(x: float, y: float, r: float) -> None:
+    expected = multivariate_normal.cdf([x, y], cov=[[1, r], [r, 1]], abseps=1e-12, releps=1e-12)
+    found = gaussian.both_below(np.array(x), np.array(y), r)
+    assert float(found) == pytest.approx(float(expected), abs=2e-8)
+
+
+@pytest.mark.parametrize(("x", "y"), [(0.0, 0.0), (0.0, 1.3), (-0.7, 0.0), (12.0, 0.4), (-12.0, 2)])
+def test_both_below_at_its_corners(x: float, y: float) -> None:
+    """At 0 the arc sine law holds; far out one of the two decides alone."""
+    for r in (0.0, 0.3, 0.9):
+        found = float(gaussian.both_below(np.array(x), np.array(y), r))
+        if x == y == 0:
+            assert found == pytest.approx(0.25 + np.arcsin(r) / (2 * np.pi), abs=1e-14)
+        elif abs(x) == 12:
+            assert found == pytest.approx(float(ndtr(y)) if x > 0 else 0.0, abs=1e-14)
+        else:
+            expected = multivariate_normal.cdf([x, y], cov=[[1, r], [r, 1]])
+            assert found == pytest.approx(float(expected), abs=1e-7)
+
+
+@given(rng=rngs(), k=st.integers(2, 7), r=st.floats(0, 1))
+def test_the_law_keeps_the_marginal_and_is_symmetric_in_the_joint(
+    rng: np.random.Generator, k: int, r: float
+) -> None:
+    log_p, log_q = log_dirichlet(rng, (2, k))
+    p, q = np.exp(log_p), np.exp(log_q)
+    table = gaussian.law(np.tile(log_p, (k, 1)), np.tile(log_q, (k, 1)), np.arange(k), r)
+    back = gaussian.law(np.tile(log_q, (k, 1)), np.tile(log_p, (k, 1)), np.arange(k), r)
+    np.testing.assert_allclose(table.sum(axis=1), 1, atol=1e-12)
+    np.testing.assert_allclose(p @ table, q, atol=1e-9)
+    np.testing.assert_allclose(p[:, None] * table, (q[:, None] * back).T, atol=1e-9)
+
+
+@given(rng=rngs(), k=st.integers(2, 6))
+def test_the_law_at_no_and_at_full_correlation(rng: np.random.Generator, k: int) -> None:
+    """Strangers, and all but the law of one uniform noise."""
+    log_p, log_q = log_dirichlet(rng, (2, 20, k))
+    c = rng.integers(k, size=20)
+    np.testing.assert_allclose(gaussian.law(log_p, log_q, c, 0.0), np.exp(log_q), atol=1e-8)
+    shared = ordered.counterfactual_probabilities(log_p, log_q, c)
+    joint = np.exp(log_p[np.arange(20), c])[:, None]
+    np.testing.assert_allclose(
+        joint * gaussian.law(log_p, log_q, c, 1.0), joint * shared, atol=0.02
+    )
+
+
+def test_leading_axes_broadcast() -> None:
+    rng = np.random.default_rng(0)
+    log_p, log_q = log_dirichlet(rng, (4, 3)), log_dirichlet(rng, (4, 5, 3))
+    c, r = rng.integers(3, size=4), rng.random((4, 5))
+    found = gaussian.law(log_p[:, None], log_q, c[:, None], r)
+    for i, t in np.ndindex(4, 5):
+        one = gaussian.law(log_p[i], log_q[i, t], c[i], r[i, t])
+        np.testing.assert_allclose(found[i, t], one, atol=1e-14)
+
+
+def test_a_label_all_but_impossible_leaves_the_side_that_it_is_on() -> None:
+    """Probabilities of 1e-40 and less give no NaN; the marginal stands in."""
+    log_p, log_q = np.array([[-100.0, 0.0]]), np.log([[0.3, 0.7]])
+    found = gaussian.law(log_p, log_q, np.array([0]), 0.5)
+    assert np.isfinite(found).all()
+    assert found.sum() == pytest.approx(1)
+
+
+@given(rng=rngs(), k=st.integers(2, 6))
+def test_the_log_ratio_is_that_of_the_law_and_its_slope_its_derivative(
+    rng: np.random.Generator, k: int
+) -> None:
+    log_p, log_q = log_dirichlet(rng, (2, 30, k))
+    c, d = rng.integers(k, size=(2, 30))
+    rows, step = np.arange(30), 1e-6
+    for r in (0.1, 0.5, 0.8):
+        value, slope = gaussian.log_ratio(log_p, log_q, c, d, r)
+        law = gaussian.law(log_p, log_q, c, r)[rows, d]
+        clear = law * np.exp(log_p[rows, c]) > 1e-7
+        expected = np.log(law, where=law > 0, out=np.zeros(30)) - log_q[rows, d]
+        np.testing.assert_allclose(value[clear], expected[clear], atol=1e-6)
+        higher = gaussian.log_ratio(log_p, log_q, c, d, r + step)[0]
+        lower = gaussian.log_ratio(log_p, log_q, c, d, r - step)[0]
+        found = (higher - lower)[clear] / (2 * step)
+        np.testing.assert_allclose(slope[clear], found, rtol=1e-3, atol=1e-3)
+
+
+def test_the_log_ratio_is_finite_at_every_node() -> None:
+    """Also for opinions that contradict each other, and for labels at the marginals' floor."""
+    p = np.log([[1e-4, 1 - 1e-4], [1 - 1e-4, 1e-4]])
+    for c, d in np.ndindex(2, 2):
+        for node in NODES:
+            found = gaussian.log_ratio(p[:1], p[1:], np.array([c]), np.array([d]), float(node))
+            assert np.isfinite(found).all()
+    strangers = gaussian.log_ratio(p, p[::-1], np.array([0, 1]), np.array([1, 1]), 0.0)
+    np.testing.assert_allclose(strangers[0], 0, atol=1e-6)
+
+
+@given(rng=rngs(), k=st.integers(2, 5), a=st.floats(0, 0.99), b=st.floats(0, 0.99))
+def test_one_opinion_given_is_the_law_at_the_product(
+    rng: np.random.Generator, k: int, a: float, b: float
+) -> None:
+    """By a sum over the group's noise, against differences of Owen's function."""
+    log_p, log_q = log_dirichlet(rng, (2, k))
+    c = rng.integers(k, size=1)
+    found = gaussian.given(log_p[None], c, np.array([a]), log_q[None], np.array([b]))
+    expected = gaussian.law(log_p, log_q, c[0], a * b)
+    joint = float(np.exp(log_p[c[0]]))
+    np.testing.assert_allclose(joint * found[0], joint * expected, atol=1e-7)
+
+
+def test_several_opinions_agree_with_draws() -> None:
+    rng = np.random.default_rng(1)
+    log_p = log_dirichlet(rng, (4, 3))
+    a, labels = np.array([0.9, 0.6, 0.8, 0.7]), np.array([1, 0, 1])
+    n = 400_000
+    z = a * rng.normal(size=(n, 1)) + np.sqrt(1 - a**2) * rng.normal(size=(n, 4))
+    said = (ndtr(z)[..., None] > np.exp(log_p).cumsum(axis=-1)[:, :-1]).sum(axis=-1)
+    fits = (said[:, :3] == labels).all(axis=1)
+    expected = np.bincount(said[fits, 3], minlength=3) / fits.sum()
+    found = gaussian.given(log_p[:3], labels, a[:3], log_p[3:], a[3:])
+    np.testing.assert_allclose(found[0], expected, atol=4 * 0.5 / np.sqrt(fits.sum()))
+
+
+def test_the_order_of_opinions_and_a_stranger_change_nothing() -> None:
+    rng = np.random.default_rng(2)
+    log_p, log_q = log_dirichlet(rng, (3, 4)), log_dirichlet(rng, (2, 4))
+    labels, a, b = rng.integers(4, size=3), np.array([0.5, 0.9, 0.0]), np.array([0.7, 0.3])
+    found = gaussian.given(log_p, labels, a, log_q, b)
+    order = [2, 0, 1]
+    again = gaussian.given(log_p[order], labels[order], a[order], log_q, b)
+    np.testing.assert_allclose(again, found, atol=1e-12)
+    np.testing.assert_allclose(
+        gaussian.given(log_p[:2], labels[:2], a[:2], log_q, b), found, atol=1e-12
+    )
+
+
+def test_contradictions_of_experts_who_share_all_give_an_answer() -> None:
+    """Sharing of 1 is taken as just below, so nothing is impossible."""
+    log_p = np.log([[0.999, 0.001], [0.001, 0.999]])
+    found = gaussian.given(log_p, np.array([1, 0]), np.ones(2), log_p, np.ones(2))
+    assert np.isfinite(found).all()
+    np.testing.assert_allclose(found.sum(axis=1), 1)
+
+
+def test_between_nodes_the_evidence_is_nearly_exact() -> None:
+    """Where it matters: up to a correlation that these opinions have all but ruled out."""
+    panel = graded_panel(np.random.default_rng(3), 300, [[0, 1]], [0.8, 0.8], k=4, noise="gaussian")
+    evidence = SharingEvidence.from_opinions(*panel, "gaussian")
+    p, q = panel.log_p[:, 0], panel.log_p[:, 1]
+    c, d = panel.opinions.labels.T
+    for r in np.linspace(0.02, 0.85, 23):
+        exact = gaussian.log_ratio(p, q, c, d, r)
+        value, slope = evidence.log_likelihood(r)
+        assert value[0] == pytest.approx(exact[0].sum(), abs=0.3)
+        assert slope[0] == pytest.approx(exact[1].sum(), rel=0.05, abs=8)
+        np.testing.assert_allclose(pull(p, q, c, d, np.full(300, r), "gaussian"), r * exact[1])
+
+
+def test_sharing_that_was_planted_comes_back_within_its_errors() -> None:
+    a = np.array([0.9, 0.8, 0.6, 0.9, 0.7, 0.5])
+    away = []
+    for seed in range(6):
+        panel = graded_panel(
+            np.random.default_rng(seed), 400, [list(range(6))], a, k=4, noise="gaussian"
+        )
+        evidence = SharingEvidence.from_opinions(*panel, "gaussian")
+        found = experts_sharing(evidence)
+        errors = sharing_errors(
+            panel.of_opinions, panel.opinions, [list(range(6))], found, "gaussian"
+        )
+        np.testing.assert_allclose(found, a, atol=0.15)
+        away.append((logit(found) - logit(a)) / errors)
+        assert (expit(logit(found) + 1.96 * errors) - found < 0.15).all()
+    spread = np.sqrt(np.mean(np.square(away)))
+    assert 0.6 < spread < 1.5
