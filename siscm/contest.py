@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.base import BaseEstimator
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 from siscm.baselines import Pairs, Rule, copy, marginals_only, one_noise
 from siscm.checks import FloatArray, IntArray
 from siscm.evaluation import UNIFORM_WEIGHT, log_loss
-from siscm.graded import GradedSISCM, NoiseChoice
+from siscm.graded import GradedSISCM
 from siscm.names import plain
 from siscm.opinions import Opinions
 from siscm.pairs import opinion_marginals
@@ -100,26 +100,17 @@ class Regression:
         return law
 
 
-def contest(
-    marginals: BaseEstimator,
-    X: pd.DataFrame,
-    train: Opinions,
-    test: Opinions,
-    *,
-    noise: NoiseChoice = "likeliest",
-) -> pd.DataFrame:
+def contest(model: GradedSISCM, X: pd.DataFrame, train: Opinions, test: Opinions) -> pd.DataFrame:
     """Learn from one part of a panel by every method, and infer the opinions of another.
 
     Parameters
     ----------
-    marginals
-        Learns the experts' habits for all methods.
+    model
+        Graded sharing, as yet unfitted; its marginals serve all methods.
     X
         Features of all instances, by their ids.
     train, test
         Opinions about different instances by the same experts.
-    noise
-        As in :class:`siscm.graded.GradedSISCM`.
 
     Returns
     -------
@@ -135,7 +126,7 @@ def contest(
         are about one instance.
     """
     _refuse_unlike(train, test)
-    model = GradedSISCM(marginals, noise=noise).fit(X.loc[train.instances], train)
+    model = clone(model).fit(X.loc[train.instances], train)
     learned, said = pairs_of(model.marginals_.out_of_fold_, train)
     rules: dict[str, Rule] = {
         GRADED: Graded(model),

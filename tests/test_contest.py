@@ -102,7 +102,7 @@ def world() -> World:
 
 @pytest.fixture(scope="module")
 def table(world: World) -> pd.DataFrame:
-    return contest(Known(world.log_p), world.X, world.train, world.test)
+    return contest(GradedSISCM(Known(world.log_p), "gumbel"), world.X, world.train, world.test)
 
 
 def of(world: World, opinions: Opinions) -> Array:
@@ -228,7 +228,7 @@ def test_every_rule_gives_distributions(world: World) -> None:
 
 @pytest.mark.parametrize("noise", ["gumbel", "uniform"])
 def test_each_method_is_its_rule_learned_from_training_alone(world: World, noise: str) -> None:
-    found = contest(Known(world.log_p), world.X, world.train, world.test, noise=noise)
+    found = contest(GradedSISCM(Known(world.log_p), noise), world.X, world.train, world.test)
     train, said = pairs_of(of(world, world.train), world.train)
     test, truth = pairs_of(of(world, world.test), world.test)
     model = GradedSISCM(Known(world.log_p), noise).fit(
@@ -272,7 +272,7 @@ def test_what_others_say_of_other_instances_changes_nothing(
     later = altered[N_TRAIN + 10 :]
     later[later >= 0] = 2 - later[later >= 0]
     found = contest(
-        Known(world.log_p),
+        GradedSISCM(Known(world.log_p), "gumbel"),
         world.X,
         world.train,
         world.opinions(N_TRAIN, N_TRAIN + N_TEST, altered),
@@ -295,7 +295,7 @@ def test_what_a_target_says_changes_no_distribution_of_it(
         altered[:, 0] = np.where(altered[:, 0] >= 0, label, -1)
         altered[:N_TRAIN] = world.labels[:N_TRAIN]
         test = world.opinions(N_TRAIN, N_TRAIN + N_TEST, altered)
-        found = contest(Known(world.log_p), world.X, world.train, test)
+        found = contest(GradedSISCM(Known(world.log_p), "gumbel"), world.X, world.train, test)
         pd.testing.assert_frame_equal(found[uninvolved], table[uninvolved])
         total += [found[name, "probability"] for name in METHODS]
     np.testing.assert_allclose(total[:, as_target], 1, atol=1e-12)
@@ -304,7 +304,12 @@ def test_what_a_target_says_changes_no_distribution_of_it(
 def test_training_does_matter(world: World, table: pd.DataFrame) -> None:
     altered = world.labels.copy()
     altered[altered >= 0] = 2 - altered[altered >= 0]
-    found = contest(Known(world.log_p), world.X, world.opinions(0, N_TRAIN, altered), world.test)
+    found = contest(
+        GradedSISCM(Known(world.log_p), "gumbel"),
+        world.X,
+        world.opinions(0, N_TRAIN, altered),
+        world.test,
+    )
     learns_nothing = {"marginals", "copy", "fully shared"}
     for name in METHODS:
         same = np.allclose(found[name, "probability"], table[name, "probability"])
@@ -321,7 +326,9 @@ def test_marginals_of_training_are_out_of_fold(world: World, table: pd.DataFrame
                 assert not set(X.index) & set(world.train.instances)
             return found
 
-    found = contest(NotAskedAgain(world.log_p), world.X, world.train, world.test)
+    found = contest(
+        GradedSISCM(NotAskedAgain(world.log_p), "gumbel"), world.X, world.train, world.test
+    )
     pd.testing.assert_frame_equal(found, table)
 
 
@@ -331,20 +338,20 @@ def test_marginals_of_training_are_out_of_fold(world: World, table: pd.DataFrame
 def test_parts_that_do_not_go_together_are_refused(world: World) -> None:
     known = Known(world.log_p)
     with pytest.raises(ValueError, match=r"instance 'case 59' is in train and in test"):
-        contest(known, world.X, world.train, world.opinions(N_TRAIN - 1, N_TRAIN + 9))
+        contest(GradedSISCM(known), world.X, world.train, world.opinions(N_TRAIN - 1, N_TRAIN + 9))
     turned = world.test.select(experts=list("bacd"))
     with pytest.raises(ValueError, match=r"same experts in the same order.*'b', 'a'"):
-        contest(known, world.X, world.train, turned)
+        contest(GradedSISCM(known), world.X, world.train, turned)
     labels = world.test.labels
     other = Opinions.from_codes(labels, world.test.instances, list("abcd"), list("xzy"))
     with pytest.raises(ValueError, match=r"same classes.*'x', 'z', 'y'"):
-        contest(known, world.X, world.train, other)
+        contest(GradedSISCM(known), world.X, world.train, other)
     alone = np.where(np.arange(H) == 0, labels, -1)
     lonely = Opinions.from_codes(alone, world.test.instances, list("abcd"), list("xyz"))
     with pytest.raises(ValueError, match="nothing to infer"):
-        contest(known, world.X, world.train, lonely)
+        contest(GradedSISCM(known), world.X, world.train, lonely)
     with pytest.raises(ValueError, match="nothing to infer"):
-        contest(known, world.X, world.train, world.opinions(N_TRAIN, N_TRAIN))
+        contest(GradedSISCM(known), world.X, world.train, world.opinions(N_TRAIN, N_TRAIN))
 
 
 # --- standings --------------------------------------------------------------------------------
@@ -456,7 +463,12 @@ def test_without_a_weight_who_was_certain_and_wrong_has_lost_all(table: pd.DataF
 
 def test_graded_sharing_wins_where_it_is_the_truth() -> None:
     world = World(seed=7, n=900, gaps=0.0)
-    pairs = contest(Known(world.log_p), world.X, world.opinions(0, 600), world.opinions(600, 900))
+    pairs = contest(
+        GradedSISCM(Known(world.log_p), "gumbel"),
+        world.X,
+        world.opinions(0, 600),
+        world.opinions(600, 900),
+    )
     found = standings(pairs, K, rng=np.random.default_rng(8)).xs(0.001, level="weight")
     rivals = found.drop(index=GRADED)
     assert (rivals["log_loss_more_low"] > 0).all()
@@ -471,7 +483,7 @@ def test_graded_sharing_wins_on_a_simulated_panel_with_learned_marginals() -> No
     names = panel.opinions.instances
     train, test = (panel.opinions.select(instances=names[a:b]) for a, b in ((0, 200), (200, 500)))
     marginals = PooledMarginals(LogisticRegression(max_iter=1000), n_folds=2)
-    pairs = contest(marginals, panel.truth.features, train, test)
+    pairs = contest(GradedSISCM(marginals), panel.truth.features, train, test)
     found = standings(pairs, 2, rng=np.random.default_rng(9)).xs(0.001, level="weight")
     assert found["log_loss"].idxmin() == GRADED
     assert found["log_loss_more_low"]["marginals"] > 0

@@ -1,0 +1,37 @@
+"""Calibration: whether what marginals call likely is said as often as they promise."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from siscm.checks import FloatArray, IntArray
+
+
+def calibration(log_p: FloatArray, said: IntArray, n_bins: int = 10) -> pd.DataFrame:
+    """Probabilities in equal bins, and how often labels of each bin were said.
+
+    Parameters
+    ----------
+    log_p
+        Log-marginals (n_opinions, k); the probability of each label counts once.
+    said
+        (n_opinions,): codes of what was said.
+
+    Returns
+    -------
+    DataFrame
+        A row a bin that is not empty: mean ``probability``, ``said``, the share that was, and
+        ``n``, how many there are.
+    """
+    p = np.exp(log_p).ravel()
+    true = (np.arange(log_p.shape[1]) == said[:, None]).ravel()
+    table = pd.DataFrame({"probability": p, "said": true, "n": 1})
+    bins = np.minimum((p * n_bins).astype(np.int64), n_bins - 1)
+    return table.groupby(bins).agg({"probability": "mean", "said": "mean", "n": "sum"})
+
+
+def calibration_error(table: pd.DataFrame) -> float:
+    """Mean distance of what was promised from what was said, weighted by how often."""
+    away = (table["probability"] - table["said"]).abs()
+    return float((away * table["n"]).sum() / table["n"].sum())

@@ -1,0 +1,144 @@
+r"""The synthetic sweep once more: groups by the paper's rule, with a tolerance, and by likelihood.
+
+Beyond the paper. Experts, instances, opinions and gaps are those of :func:`siscm.sweep.sweep`, so
+the groups planted are known, and every two of a group share their noise always.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed
+
+from siscm.checks import FloatArray
+from siscm.graded import N_PARTS, split_evidence
+from siscm.graph import SimilarityGraph
+from siscm.learned_sweep import LEARNERS, learn
+from siscm.opinions import Opinions
+from siscm.pairs import opinion_marginals
+from siscm.partition import Groups, greedy, group_of
+from siscm.pooled import PooledMarginals
+from siscm.progress import shown
+from siscm.recovery import adjusted_rand
+from siscm.sharing_fit import choose_groups, experts_sharing
+from siscm.sweep import N_RESTARTS, Cell, draw_panel, grid, same_group, stream
+from siscm.synthetic import GROUP_SIZES, SyntheticPanel, sparsify
+from siscm.tolerance import expected_violations, forgive, half_samples
+
+MARGINALS = ("true", "an expert alone", "pooled")
+"""Known; a logistic regression from each expert's own opinions, as in the paper; and
+:class:`siscm.pooled.PooledMarginals`, out-of-fold."""
+
+PAPER, TOLERANT, LIKELIHOOD = RULES = ("the paper's rule", "with a tolerance", "by likelihood")
+"""One violation parts two experts; more than chance explains does; the likeliest groups."""
+
+N_REPLICATES = 20
+"""Halves of the instances from which tolerance learns what estimates are worth."""
+
+
+def graded_sweep(
+    seed: int = 0,
+    *,
+    n_train: Sequence[int] = (20, 50, 100, 200),
+    sparsities: Sequence[float] = (0.1, 0.6, 0.8, 0.95),
+    n_repeats: int = 2,
+    tolerant: Sequence[float] = (0.1,),
+    group_sizes: Sequence[int] = GROUP_SIZES,
+    n_jobs: int = 1,
+) -> pd.DataFrame:
+    r"""Find groups that are known, by each of :data:`RULES`, with true and with learned marginals.
+
+    Parameters
+    ----------
+    seed
+        As in :func:`siscm.sweep.sweep`.
+    n_train, sparsities, n_repeats
+        The grid: m, s, and how many sets of experts.
+    tolerant
+        Sparsities at which the rule with a tolerance is tried too, which takes long.
+    group_sizes
+        As in the paper by default.
+    n_jobs
+        Processes, as in joblib. The numbers do not depend on it.
+
+    Returns
+    -------
+    DataFrame
+        A row a run, ``marginals`` and ``rule``: ``repeat``, ``m``, ``s``, ``ari``; and where groups
+        are likeliest, ``within`` and ``across``, the sharing :math:`\lambda` of two of one planted
+        group, and of two who are not, means over pairs.
+    """
+    runs = grid(n_repeats, sorted(n_train)[::-1], sparsities)
+    panels = [
+        draw_panel(seed, repeat, max(n_train), 1, group_sizes)[0] for repeat in range(n_repeats)
+    ]
+    tasks = list(product(runs, MARGINALS))
+    rows = Parallel(n_jobs, return_as="generator")(
+        delayed(_run)(
+            run, panels[run.repeat].part(0, run.n_train), name, run.sparsity in tolerant, seed
+        )
+        for run, name in tasks
+    )
+    table = pd.DataFrame([row for some in shown(rows, len(tasks), "runs") for row in some])
+    return table.sort_values(["repeat", "m", "s"], kind="stable", ignore_index=True)
+
+
+def _run(
+    run: Cell, panel: SyntheticPanel, name: str, tolerant: bool, seed: int
+) -> list[dict[str, Any]]:
+    rng = stream(seed, run)
+    kept = sparsify(panel.opinions, run.sparsity, rng)
+    log_p = _marginals(name, panel, kept)
+    graph = SimilarityGraph.from_opinions(log_p, kept)
+    about = {"repeat": run.repeat, "m": run.n_train, "s": run.sparsity, "marginals": name}
+
+    def row(rule: str, groups: Groups, **sharing: float) -> dict[str, Any]:
+        return {**about, "rule": rule, "ari": adjusted_rand(groups, panel.groups), **sharing}
+
+    rows = [row(PAPER, greedy(graph, N_RESTARTS, rng=rng))]
+    if name == "an expert alone":
+        if tolerant:
+            halves = half_samples(lambda some: _alone(panel, kept, some), kept, N_REPLICATES, rng)
+            forgiving = forgive(graph, expected_violations(log_p, halves, kept))
+            rows.append(row(TOLERANT, greedy(forgiving, N_RESTARTS, rng=rng)))
+        return rows
+    part = rng.permutation(run.n_train) % N_PARTS
+    parts = split_evidence(log_p, kept, "gumbel", part)
+    groups, evidence = choose_groups(parts, N_RESTARTS, rng=rng)
+    rows.append(row(LIKELIHOOD, groups, **_sharing(groups, experts_sharing(evidence), panel)))
+    return rows
+
+
+def _marginals(name: str, panel: SyntheticPanel, kept: Opinions) -> FloatArray:
+    """Log-marginals (n_opinions, k)."""
+    if name == "true":
+        return opinion_marginals(panel.log_marginals, kept)
+    if name == "pooled":
+        found: FloatArray = PooledMarginals().fit(panel.X, kept).out_of_fold_
+        return found
+    return _alone(panel, kept, kept)
+
+
+def _alone(panel: SyntheticPanel, kept: Opinions, some: Opinions) -> FloatArray:
+    """Of everything kept, by classifiers of each expert that learned from some of it."""
+    rows = kept.instances.get_indexer(some.instances)
+    learned = learn(
+        LEARNERS["logit"].classifier, panel.X[rows], some, panel.X, np.random.default_rng(0)
+    )
+    return learned[kept.instance_codes, kept.expert_codes]
+
+
+def _sharing(groups: Groups, a: FloatArray, panel: SyntheticPanel) -> dict[str, float]:
+    n = len(a)
+    number = group_of(groups, range(n))
+    share = np.where(number[:, None] == number, np.multiply.outer(a, a), 0.0)
+    planted = same_group(panel.groups, n)
+    pairs = np.triu(np.ones((n, n), dtype=bool), 1)
+    return {
+        "within": float(share[pairs & planted].mean()),
+        "across": float(share[pairs & ~planted].mean()),
+    }

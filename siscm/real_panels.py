@@ -1,0 +1,175 @@
+"""The contest on panels of texts: developed by cross-validation, then judged once on the test part.
+
+The protocol. Everything that can be chosen is chosen on the training and development parts of a
+panel, by cross-validation over instances (:func:`development`). The test part is opened by
+:func:`final`, once a recorded candidate. Vocabulary and features come from training texts only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.compose import ColumnTransformer
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline, make_pipeline
+
+from siscm.calibration import calibration
+from siscm.checks import IntArray
+from siscm.contest import contest, standings
+from siscm.graded import GradedSISCM
+from siscm.opinions import Opinions
+from siscm.panels import Panel, PanelName
+from siscm.pooled import PooledMarginals
+
+N_FOLDS = 5
+
+WEIGHTS = (1e-2, 1e-3, 1e-4)
+"""Of the uniform distribution mixed into every method's before the log-loss."""
+
+POPULATIONS: Mapping[PanelName, Mapping[str, int]] = MappingProxyType(
+    {
+        "HS-Brexit": {"everyone": 1},
+        "MD-Agreement": {"60 opinions or more": 60, "everyone": 1},
+    }
+)
+"""Of each panel the experts studied: with at least so many opinions in training and development."""
+
+
+def text_marginals() -> PooledMarginals:
+    """Marginals from texts: one classifier on all words for everybody, then each expert's own."""
+    return PooledMarginals(_words())
+
+
+def _words() -> Pipeline:
+    weights = TfidfVectorizer(sublinear_tf=True, min_df=2)
+    return make_pipeline(
+        ColumnTransformer([("words", weights, "text")]), LogisticRegression(max_iter=1000)
+    )
+
+
+def texts(panel: Panel) -> pd.DataFrame:
+    """The texts as features: one column, indexed by instance."""
+    return panel.instances[["text"]]
+
+
+def training(panel: Panel, min_opinions: int = 1) -> Opinions:
+    """Opinions of the training and development parts, of experts with at least so many there.
+
+    With 1, everybody of the panel stays, also who has no opinion there.
+    """
+    train = panel.part("train", "dev")
+    if min_opinions <= 1:
+        return train
+    counts = np.bincount(train.expert_codes, minlength=len(train.experts))
+    return train.select(experts=train.experts[counts >= min_opinions])
+
+
+def folds(opinions: Opinions) -> IntArray:
+    """(n_instances,): the fold of each instance, of :data:`N_FOLDS`."""
+    return np.random.default_rng(0).permutation(len(opinions.instances)) % N_FOLDS
+
+
+def development(
+    panel: Panel,
+    min_opinions: int = 1,
+    partition: Sequence[Sequence[Hashable]] | None = None,
+    n_folds: int = N_FOLDS,
+) -> pd.DataFrame:
+    """The contest by cross-validation inside the training and development parts.
+
+    Parameters
+    ----------
+    panel
+        A panel of texts.
+    min_opinions
+        Experts with fewer opinions there are left out.
+    partition
+        Groups for graded sharing to use instead of learning them.
+    n_folds
+        How many of :data:`N_FOLDS` are left out in turn.
+
+    Returns
+    -------
+    DataFrame
+        As from :func:`siscm.contest.contest`, of all folds.
+    """
+    said, model = training(panel, min_opinions), GradedSISCM(text_marginals(), partition=partition)
+    fold = folds(said)
+    return pd.concat(
+        [
+            contest(
+                model,
+                texts(panel),
+                said.select(instances=said.instances[fold != k]),
+                said.select(instances=said.instances[fold == k]),
+            )
+            for k in range(n_folds)
+        ],
+        ignore_index=True,
+    )
+
+
+def final(panel: Panel, min_opinions: int = 1) -> pd.DataFrame:
+    """The contest on the test part, learned from training and development parts."""
+    train = training(panel, min_opinions)
+    test = panel.part("test").select(experts=train.experts)
+    return contest(GradedSISCM(text_marginals()), texts(panel), train, test)
+
+
+def fitted(panel: Panel, min_opinions: int = 1) -> GradedSISCM:
+    """Graded sharing, learned from the training and development parts."""
+    said = training(panel, min_opinions)
+    return GradedSISCM(text_marginals()).fit(texts(panel).loc[said.instances], said)
+
+
+def model_figures(panel: Panel, min_opinions: int = 1) -> dict[str, Any]:
+    """What was learned from training and development parts: sizes, groups, sharing, calibration.
+
+    Returns
+    -------
+    dict
+        Numbers and lists only, ready for JSON: ``sharing`` has a row an expert, the most sharing
+        first, with the ``group`` that the panel tells, if it tells one.
+    """
+    said, model = training(panel, min_opinions), fitted(panel, min_opinions)
+    sharing = model.sharing_.round(4).assign(opinions=np.bincount(said.expert_codes))
+    if "group" in panel.experts:
+        sharing["group"] = panel.experts["group"]
+    sharing = sharing.sort_values("sharing", ascending=False)
+    table = calibration(model.marginals_.out_of_fold_, said.label_codes)
+    return {
+        "experts": len(said.experts),
+        "instances": len(said.instances),
+        "opinions": len(said),
+        "noise": model.noise_,
+        "group_sizes": sorted((len(group) for group in model.partition_), reverse=True),
+        "sharing": sharing.to_dict("records"),
+        "calibration": table.round(6).to_dict("records"),
+    }
+
+
+def score_figures(pairs: pd.DataFrame, n_classes: int) -> dict[str, Any]:
+    """A contest's standings, ready for JSON: intervals over instances, and over targets.
+
+    Parameters
+    ----------
+    pairs
+        As from :func:`siscm.contest.contest`.
+    """
+    return {
+        "pairs": len(pairs),
+        **{
+            f"by_{by}": standings(
+                pairs, n_classes, rng=np.random.default_rng(0), by=by, weights=WEIGHTS
+            )
+            .round(6)
+            .reset_index()
+            .to_dict("records")
+            for by in ("instance", "target")
+        },
+    }

@@ -1,0 +1,126 @@
+"""The protocol on panels of texts: what is learned from which part, and what is recorded."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from siscm import real_panels
+from siscm.contest import GRADED, contest, methods
+from siscm.graded import GradedSISCM
+from siscm.panels import Panel
+from siscm.real_panels import (
+    N_FOLDS,
+    WEIGHTS,
+    development,
+    final,
+    folds,
+    model_figures,
+    score_figures,
+    text_marginals,
+    texts,
+    training,
+)
+from siscm.simulate import simulate_panel
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+@pytest.fixture(scope="module")
+def panel() -> Panel:
+    return simulate_panel("HS-Brexit", np.random.default_rng(0))
+
+
+@pytest.fixture(scope="module")
+def developed(panel: Panel) -> pd.DataFrame:
+    return development(panel)
+
+
+def test_training_leaves_the_test_part_closed(panel: Panel) -> None:
+    split = panel.instances["split"]
+    assert set(split[training(panel).instances]) == {"train", "dev"}
+    many = simulate_panel("MD-Agreement", np.random.default_rng(0))
+    everyone, some = training(many), training(many, 60)
+    assert everyone.experts.equals(many.opinions.experts)
+    counts = np.bincount(everyone.expert_codes, minlength=len(everyone.experts))
+    assert some.experts.tolist() == everyone.experts[counts >= 60].tolist()
+    assert 0 < len(some.experts) < len(everyone.experts)
+
+
+def test_development_judges_every_pair_of_training_once(
+    panel: Panel, developed: pd.DataFrame
+) -> None:
+    said = training(panel)
+    assert set(developed["instance", ""]) == set(said.instances)
+    met = np.bincount(said.instance_codes)
+    assert len(developed) == (met * (met - 1)).sum()
+
+
+def test_a_fold_is_a_contest_without_it(panel: Panel, developed: pd.DataFrame) -> None:
+    said = training(panel)
+    fold = folds(said)
+    assert np.ptp(np.bincount(fold, minlength=N_FOLDS)) <= 1
+    left_out, others = (
+        said.select(instances=said.instances[kept]) for kept in (fold == 0, fold != 0)
+    )
+    one = contest(GradedSISCM(text_marginals()), texts(panel), others, left_out)
+    pd.testing.assert_frame_equal(developed[: len(one)], one)
+
+
+def test_words_of_the_test_part_change_nothing_in_development(
+    panel: Panel, developed: pd.DataFrame
+) -> None:
+    changed = simulate_panel("HS-Brexit", np.random.default_rng(0))
+    test_rows = changed.instances["split"] == "test"
+    changed.instances.loc[test_rows, "text"] = "entirely other words"
+    found = development(changed, n_folds=1)
+    pd.testing.assert_frame_equal(found, developed[: len(found)])
+
+
+def test_final_learns_from_training_and_judges_the_test_part(panel: Panel) -> None:
+    found = final(panel)
+    split = panel.instances["split"]
+    assert set(split[found["instance", ""]]) == {"test"}
+    changed = simulate_panel("HS-Brexit", np.random.default_rng(0))
+    row = changed.instances.index[changed.instances["split"] == "test"][0]
+    changed.instances.loc[row, "text"] = "entirely other words"
+    again = final(changed)
+    same = (found["instance", ""] != row).to_numpy()
+    pd.testing.assert_frame_equal(again[same], found[same])
+    assert not again.equals(found)
+
+
+def test_known_groups_change_graded_sharing_only(panel: Panel, developed: pd.DataFrame) -> None:
+    alone = [[expert] for expert in panel.opinions.experts]
+    found = development(panel, partition=alone, n_folds=1)
+    developed = developed[: len(found)]
+    np.testing.assert_allclose(found[GRADED, "probability"], found["marginals", "probability"])
+    others = [name for name in methods(developed) if name != GRADED]
+    pd.testing.assert_frame_equal(found[others], developed[others])
+
+
+def test_figures_are_ready_for_json_and_say_what_was_learned(
+    panel: Panel, developed: pd.DataFrame
+) -> None:
+    model, scores = model_figures(panel), score_figures(developed, 2)
+    assert json.loads(json.dumps(model)) == model
+    assert json.loads(json.dumps(scores)) == scores
+    assert sum(model["group_sizes"]) == model["experts"] == len(model["sharing"]) == 6
+    assert {row["group"] for row in model["sharing"]} == {"target", "control"}
+    assert [row["sharing"] for row in model["sharing"]] == sorted(
+        (row["sharing"] for row in model["sharing"]), reverse=True
+    )
+    assert sum(row["n"] for row in model["calibration"]) == 2 * model["opinions"]
+    assert scores["pairs"] == len(developed)
+    for by in ("by_instance", "by_target"):
+        rows = pd.DataFrame(scores[by])
+        assert set(rows["weight"]) == set(WEIGHTS)
+        assert rows["method"].unique().tolist() == methods(developed)
+
+
+def test_populations_are_those_of_the_issue() -> None:
+    assert real_panels.POPULATIONS["MD-Agreement"] == {"60 opinions or more": 60, "everyone": 1}
+    assert real_panels.POPULATIONS["HS-Brexit"] == {"everyone": 1}
