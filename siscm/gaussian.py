@@ -25,8 +25,10 @@ MOST_CORRELATION = 0.999
 _FAR = 12.0
 """Beyond, a standard normal has no probability that could be told from 0."""
 
-_LEAST = 1e-12
-"""Least ratio of a joint probability to that of two strangers: below, differences are rounding."""
+_LEAST = 1e-6
+"""Least ratio of a joint probability to that of two strangers: one surprise is not to decide."""
+
+_POINTS, _SHARES = np.polynomial.legendre.leggauss(8)
 
 
 _TINY = 1e-300
@@ -116,11 +118,42 @@ def log_ratio(
     return np.log(ratio), np.asarray(slope)
 
 
+def log_ratios(
+    log_p: FloatArray, log_q: FloatArray, label: IntArray, other: IntArray, correlations: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    r"""The same at several correlations, ascending from 0: values and derivatives (n, m).
+
+    The derivative of a joint probability by the correlation is a density (Plackett, 1954), so the
+    probability is an integral, taken over the angle :math:`\arcsin\lambda` by Gauss-Legendre's
+    rule between neighbouring correlations. Much faster than Owen's function.
+    """
+    rows = np.arange(len(label))
+    x, y = ends(log_p), ends(log_q)
+    strangers = np.exp(log_p[rows, label] + log_q[rows, other])
+    angle = np.arcsin(correlations)
+    half = np.diff(angle) / 2
+    rise, slope = np.zeros((len(half), len(rows))), np.zeros((len(angle), len(rows)))
+    for i, j, sign in ((1, 1, 1), (0, 1, -1), (1, 0, -1), (0, 0, 1)):
+        x_end, y_end = x[rows, label + i], y[rows, other + j]
+        near = np.flatnonzero((np.abs(x_end) < _FAR) & (np.abs(y_end) < _FAR))
+        corner = x_end[near], y_end[near]
+        for n, r in enumerate(correlations):
+            slope[n, near] += sign * _density(*corner, r)
+        for n, width in enumerate(half):
+            for point, share in zip(_POINTS, _SHARES, strict=True):
+                here = angle[n] + width * (1 + point)
+                weight = sign * width * share * np.cos(here)
+                rise[n, near] += weight * _density(*corner, np.sin(here))
+    joint = strangers + np.concatenate([np.zeros((1, len(rows))), rise.cumsum(axis=0)])
+    ratio = np.maximum(joint / strangers, _LEAST)
+    return np.log(ratio).T, np.where(ratio > _LEAST, slope / strangers / ratio, 0).T
+
+
 def _density(x: FloatArray, y: FloatArray, correlation: FloatArray | float) -> FloatArray:
     """Of two standard normals, and so the derivative of :func:`both_below` by the correlation."""
     rest = 1 - np.square(correlation)
-    square = (x**2 - 2 * correlation * x * y + y**2) / rest
-    return np.asarray(np.exp(-square / 2) / (2 * np.pi * np.sqrt(rest)))
+    square = correlation * x * y - (x * x + y * y) / 2
+    return np.asarray(np.exp(square / rest) / (2 * np.pi * np.sqrt(rest)))
 
 
 def given(

@@ -40,6 +40,10 @@ POPULATIONS: Mapping[PanelName, Mapping[str, int]] = MappingProxyType(
 """Of each panel the experts studied: with at least so many opinions in training and development."""
 
 
+FEW = 20
+"""Experts of a panel up to which each has a row of her own."""
+
+
 def text_marginals() -> PooledMarginals:
     """Marginals from texts: one classifier on all words for everybody, then each expert's own."""
     return PooledMarginals(_words())
@@ -133,8 +137,9 @@ def model_figures(panel: Panel, min_opinions: int = 1) -> dict[str, Any]:
     Returns
     -------
     dict
-        Numbers and lists only, ready for JSON: ``sharing`` has a row an expert, the most sharing
-        first, with the ``group`` that the panel tells, if it tells one.
+        Numbers and lists only, ready for JSON. ``sharing`` holds quantiles over experts;
+        ``experts_sharing`` a row an expert, the most sharing first, with the ``group`` that the
+        panel tells, and nothing if there are more than :data:`FEW`.
     """
     said, model = training(panel, min_opinions), fitted(panel, min_opinions)
     sharing = model.sharing_.round(4).assign(opinions=np.bincount(said.expert_codes))
@@ -142,13 +147,15 @@ def model_figures(panel: Panel, min_opinions: int = 1) -> dict[str, Any]:
         sharing["group"] = panel.experts["group"]
     sharing = sharing.sort_values("sharing", ascending=False)
     table = calibration(model.marginals_.out_of_fold_, said.label_codes)
+    quantiles = sharing["sharing"].quantile([0, 0.25, 0.5, 0.75, 1]).round(4)
     return {
         "experts": len(said.experts),
         "instances": len(said.instances),
         "opinions": len(said),
         "noise": model.noise_,
         "group_sizes": sorted((len(group) for group in model.partition_), reverse=True),
-        "sharing": sharing.to_dict("records"),
+        "sharing": {f"{quantile:g}": value for quantile, value in quantiles.items()},
+        "experts_sharing": sharing.to_dict("records") if len(sharing) <= FEW else [],
         "calibration": table.round(6).to_dict("records"),
     }
 

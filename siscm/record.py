@@ -1,8 +1,8 @@
 """Record figures of the real files in ``expected/`` (``make record``).
 
-The panels' go to ``panels.json``; those of CIFAR-10H's published counts to ``counts`` in
-``cifar10h.json``, and, where the raw file is, those of the experiment to ``real`` beside it. The
-other parts of that file stay as they are.
+The panels' go to ``panels.json``, those of graded sharing on them to ``graded.json``; those of
+CIFAR-10H's published counts to ``counts`` in ``cifar10h.json``, and, where the raw file is, those
+of the experiment to ``real`` beside it. The other parts of that file stay as they are.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from siscm.experiment import run
 from siscm.pages import expected, today, write_expected
 from siscm.panels import PanelName, load_lewidi
 from siscm.published import count_figures
+from siscm.real_panels import POPULATIONS, development, final, model_figures, score_figures
 from siscm.sources import COUNTS, ENTRIES, IMAGES, RAW, WEIGHTS
 from siscm.study import figures, scores, study
 from siscm.verdicts import figures as experiment_figures
@@ -37,6 +38,25 @@ def panel_figures(name: PanelName) -> dict[str, Any]:
         "figures": figures(done, rng=np.random.default_rng(0)),
         "scores_with_known_groups": known,
     }
+
+
+def graded_figures(name: PanelName) -> dict[str, Any]:
+    """The figures of graded sharing on one real panel, by population of experts.
+
+    ``development`` is by cross-validation in training and development parts, ``test`` on the test
+    part, and ``known_groups``, where the panel tells groups, is development with these.
+    """
+    panel = load_lewidi(name)
+    populations = {}
+    for population, least in POPULATIONS[name].items():
+        developed = {"development": development(panel, least), "test": final(panel, least)}
+        if panel.known_groups:
+            developed["known_groups"] = development(panel, least, panel.known_groups)
+        populations[population] = {
+            "model": model_figures(panel, least),
+            **{part: score_figures(pairs, 2) for part, pairs in developed.items()},
+        }
+    return {"files": dict(panel.files), "populations": populations}
 
 
 def published_counts() -> dict[str, Any]:
@@ -61,6 +81,7 @@ def main() -> None:
     """Recompute everything and write the files, dated today."""
     date = today()
     write_expected("panels", {name: {"date": date, **panel_figures(name)} for name in MIN_OPINIONS})
+    write_expected("graded", {name: {"date": date, **graded_figures(name)} for name in POPULATIONS})
     recorded = {"counts": {"date": date, **published_counts()}}
     if experiment_kind() == "real":
         recorded["real"] = {"date": date, **experiment()}

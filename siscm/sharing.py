@@ -245,8 +245,7 @@ def _terms(
 ) -> FloatArray:
     """What each pair of opinions (n,) adds to :attr:`SharingEvidence.sums`."""
     if noise == "gaussian":
-        found = [gaussian.log_ratio(log_p, log_q, label, other, node) for node in NODES]
-        values, slopes = (np.stack(columns, axis=1) for columns in zip(*found, strict=True))
+        values, slopes = gaussian.log_ratios(log_p, log_q, label, other, NODES)
         return np.concatenate([values, slopes, np.zeros((len(label), 1))], axis=1)
     rho = excess(log_p, log_q, label, other, noise)
     possible = rho > -1

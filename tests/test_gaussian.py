@@ -108,13 +108,30 @@ def test_the_log_ratio_is_that_of_the_law_and_its_slope_its_derivative(
         np.testing.assert_allclose(slope[clear], found, rtol=1e-3, atol=1e-3)
 
 
+@given(rng=rngs(), k=st.integers(2, 6))
+def test_many_log_ratios_are_those_of_one_correlation_at_a_time(
+    rng: np.random.Generator, k: int
+) -> None:
+    """Integrals of a density, against Owen's function; but for opinions all but impossible."""
+    log_p, log_q = log_dirichlet(rng, (2, 40, k))
+    c, d = rng.integers(k, size=(2, 40))
+    values, slopes = gaussian.log_ratios(log_p, log_q, c, d, NODES)
+    likely = np.exp(log_p[np.arange(40), c] + log_q[np.arange(40), d]) > 1e-6
+    for n, node in enumerate(NODES[:-1]):
+        value, slope = gaussian.log_ratio(log_p, log_q, c, d, float(node))
+        usual = likely & (value > -8)
+        np.testing.assert_allclose(values[usual, n], value[usual], atol=2e-3)
+        np.testing.assert_allclose(slopes[usual, n], slope[usual], rtol=5e-3, atol=5e-3)
+
+
 def test_the_log_ratio_is_finite_at_every_node() -> None:
     """Also for opinions that contradict each other, and for labels at the marginals' floor."""
     p = np.log([[1e-4, 1 - 1e-4], [1 - 1e-4, 1e-4]])
     for c, d in np.ndindex(2, 2):
+        codes = np.array([c]), np.array([d])
+        assert np.isfinite(gaussian.log_ratios(p[:1], p[1:], *codes, NODES)).all()
         for node in NODES:
-            found = gaussian.log_ratio(p[:1], p[1:], np.array([c]), np.array([d]), float(node))
-            assert np.isfinite(found).all()
+            assert np.isfinite(gaussian.log_ratio(p[:1], p[1:], *codes, float(node))).all()
     strangers = gaussian.log_ratio(p, p[::-1], np.array([0, 1]), np.array([1, 1]), 0.0)
     np.testing.assert_allclose(strangers[0], 0, atol=1e-6)
 

@@ -108,11 +108,12 @@ def test_figures_are_ready_for_json_and_say_what_was_learned(
     model, scores = model_figures(panel), score_figures(developed, 2)
     assert json.loads(json.dumps(model)) == model
     assert json.loads(json.dumps(scores)) == scores
-    assert sum(model["group_sizes"]) == model["experts"] == len(model["sharing"]) == 6
-    assert {row["group"] for row in model["sharing"]} == {"target", "control"}
-    assert [row["sharing"] for row in model["sharing"]] == sorted(
-        (row["sharing"] for row in model["sharing"]), reverse=True
-    )
+    rows = model["experts_sharing"]
+    assert sum(model["group_sizes"]) == model["experts"] == len(rows) == 6
+    assert {row["group"] for row in rows} == {"target", "control"}
+    shares = [row["sharing"] for row in rows]
+    assert shares == sorted(shares, reverse=True)
+    assert [model["sharing"]["1"], model["sharing"]["0"]] == [shares[0], shares[-1]]
     assert sum(row["n"] for row in model["calibration"]) == 2 * model["opinions"]
     assert scores["pairs"] == len(developed)
     for by in ("by_instance", "by_target"):

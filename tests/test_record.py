@@ -7,6 +7,7 @@ import pytest
 from siscm.cifar10h_data import experiment_kind
 from siscm.pages import expected
 from siscm.record import MIN_OPINIONS, experiment, main, panel_figures, published_counts
+from siscm.real_panels import POPULATIONS
 from siscm.registry import ENTRIES
 
 
@@ -37,9 +38,11 @@ def test_recorded_figures_of_the_published_counts_are_recomputed():
 
 def test_recorded_files_are_those_of_the_registry():
     panels = expected("panels")
-    for entry in (*panels.values(), expected("cifar10h")["counts"]):
+    graded = expected("graded")
+    for entry in (*panels.values(), *graded.values(), expected("cifar10h")["counts"]):
         assert entry["files"] == {path: ENTRIES[path].sha256 for path in entry["files"]}
-    assert [len(entry["files"]) for entry in panels.values()] == [3, 3]
+    for some in (panels, graded):
+        assert [len(entry["files"]) for entry in some.values()] == [3, 3]
 
 
 def test_recording_leaves_the_rest_of_a_file_as_it_is(monkeypatch, tmp_path):
@@ -48,12 +51,14 @@ def test_recording_leaves_the_rest_of_a_file_as_it_is(monkeypatch, tmp_path):
     (tmp_path / "expected" / "cifar10h.json").write_text(json.dumps(kept), "utf-8")
     monkeypatch.setattr("siscm.pages.ROOT", tmp_path)
     monkeypatch.setattr("siscm.record.panel_figures", lambda name: {"name": name})
+    monkeypatch.setattr("siscm.record.graded_figures", lambda name: {"name": name})
     monkeypatch.setattr("siscm.record.published_counts", lambda: {"figures": {"images": 7}})
     main()
     written = expected("cifar10h")
     assert written.pop("counts")["figures"] == {"images": 7}
     assert written == {"paper": {"experts": 114}, "real": None}
     assert list(expected("panels")) == list(MIN_OPINIONS)
+    assert list(expected("graded")) == list(POPULATIONS)
 
 
 def _score(name, rule, scenario, score, groups="figures"):
@@ -167,6 +172,7 @@ def test_the_experiment_is_recorded_where_its_raw_file_is(monkeypatch, tmp_path)
     (tmp_path / "expected" / "cifar10h.json").write_text(json.dumps(kept), "utf-8")
     monkeypatch.setattr("siscm.pages.ROOT", tmp_path)
     monkeypatch.setattr("siscm.record.panel_figures", lambda name: {})
+    monkeypatch.setattr("siscm.record.graded_figures", lambda name: {})
     monkeypatch.setattr("siscm.record.published_counts", dict)
     monkeypatch.setattr("siscm.record.experiment_kind", lambda: "real")
     monkeypatch.setattr("siscm.record.experiment", lambda: {"figures": {"experts": 114}})
