@@ -6,8 +6,8 @@ import pytest
 
 from siscm.cifar10h_data import experiment_kind
 from siscm.pages import expected
-from siscm.record import MIN_OPINIONS, experiment, main, panel_figures, published_counts
 from siscm.real_panels import POPULATIONS
+from siscm.record import MIN_OPINIONS, experiment, main, panel_figures, published_counts
 from siscm.registry import ENTRIES
 
 
