@@ -26,7 +26,7 @@ from siscm.pairs import iter_pairs
 from siscm.partition import Groups, group_of
 from siscm.sharing import MOST, NODES, Noise, SharingEvidence, pull
 
-SPREAD = 1.0
+SPREAD = 0.5
 """Prior standard deviation, in log-odds, of the experts' sharing around their mean."""
 
 
