@@ -1,40 +1,57 @@
 r"""Whom to ask for a second opinion, and whether it is worth asking (beyond the paper).
 
-A case is to be decided as the panel would: by the label that most of its experts would give. With
-opinions O at hand, the expected share of the panel behind label d is
+A case has a panel: the experts who could be asked about it. It is to be decided as most of its
+panel would. With some opinions O at hand, the model knows how likely the panel is to go on in each
+way y, all members together, and so how likely most of it says d:
 
-.. math:: v_d(O) = \frac1{|\mathcal H|} \sum_{h} P(Y_h = d \mid x, O),
+.. math:: V_d(O) = \sum_{y} P(Y = y \mid x, O)\; 1[\text{most of } y \text{ is } d] .
 
-and the decision is its largest. One more opinion, of expert h, can change it. Before she is asked
-it is known how likely that is, and by how much the share behind the decision is expected to rise:
+The decision is the likeliest d, and :math:`\max_d V_d(O)` the chance that it is right. One more
+opinion, of expert h, can change it. Before she is asked, it is known how much the chance to be
+right will rise on average, her *gain*:
 
-.. math:: \sum_{y} P(Y_h = y \mid x, O)\, \max_d v_d(O, Y_h = y) - \max_d v_d(O) .
+.. math:: \sum_{c} P(Y_h = c \mid x, O)\, \max_d V_d(O, Y_h = c) - \max_d V_d(O) \ge 0 .
+
+If asking costs q, and a wrong decision 1, she is worth asking where her gain is above q.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from siscm.checks import BoolArray, FloatArray, IntArray
+from siscm.contradictions import Names
 from siscm.graded import GradedSISCM
+from siscm.model import generators
+from siscm.names import as_index, plain
 from siscm.opinions import NOT_ASKED, Opinions
+from siscm.ways import verdicts, ways_to_go_on
 
 STRATEGIES = ("nobody", "at random", "most accurate", "likeliest to differ", "most gained")
 """Whom to ask, given one opinion: nobody else; anybody; who was right most often in training; who
-is likeliest to say something else; who promises the largest rise of the share."""
+is likeliest to say something else than the decision so far; who promises the largest gain."""
 
 
-def value_of_asking(
-    model: GradedSISCM,
-    log_p: FloatArray,
-    codes: IntArray,
-    candidates: BoolArray | None = None,
-    instances: pd.Index[Any] | None = None,
-) -> pd.DataFrame:
-    """What asking one more expert is worth, for each expert who could be asked.
+class Prospect(NamedTuple):
+    """What could be decided on a case, before and after one more opinion."""
+
+    row: int
+    now: FloatArray
+    """(k,): V of this module."""
+    experts: IntArray
+    """(u,): positions of the panel's members who were not asked."""
+    after: FloatArray
+    """(u, k, k): the chance that the expert says c and most of the panel d."""
+
+
+def prospects(
+    model: GradedSISCM, log_p: FloatArray, codes: IntArray, panel: BoolArray, names: pd.Index[Any]
+) -> Iterator[Prospect]:
+    """The prospect of each case.
 
     Parameters
     ----------
@@ -42,44 +59,85 @@ def value_of_asking(
         Fitted.
     log_p, codes
         Log-marginals (n, H, k), and label codes (n, H) of the opinions at hand.
-    candidates
-        (n, H): who can be asked; default everybody who was not.
+    panel
+        (n, H): who belongs to the panel of each case.
+    names
+        Of the cases, for error messages.
+
+    Raises
+    ------
+    ValueError
+        If the opinions at hand are impossible together: only where all their sharing is 1.
+    """
+    number, a = model.group_numbers(), model.sharing_["sharing"].to_numpy()
+    experts, classes = (as_index(x) for x in (model.experts_, model.classes_))
+    rng = generators(model.random_state)[2]
+    k = log_p.shape[-1]
+    for row in range(len(codes)):
+        members = np.flatnonzero(panel[row] | (codes[row] != NOT_ASKED))
+        said = codes[row, members]
+        ways = ways_to_go_on(
+            log_p[row, members],
+            said,
+            number[members],
+            a[members],
+            noise=model.noise_,
+            n_samples=model.n_samples,
+            rng=rng,
+            names=Names([plain(names[row])], experts[members].tolist(), classes.tolist()),
+        )
+        votes = ways.weight[:, None] * verdicts(ways.labels, k)
+        silent = said == NOT_ASKED
+        says = ways.labels[:, silent, None] == np.arange(k)
+        after = np.einsum("suc,sd->ucd", says, votes)
+        yield Prospect(row, votes.sum(axis=0), members[silent], after)
+
+
+def value_of_asking(
+    model: GradedSISCM,
+    log_p: FloatArray,
+    codes: IntArray,
+    panel: BoolArray | None = None,
+    instances: pd.Index[Any] | None = None,
+) -> pd.DataFrame:
+    """What asking one more expert is worth, for each expert who could be asked.
+
+    Parameters
+    ----------
+    model, log_p, codes
+        As for :func:`prospects`.
+    panel
+        (n, H): the panel of each case; default everybody.
     instances
         Names; default positions.
 
     Returns
     -------
     DataFrame
-        A row an instance and candidate: ``row`` and ``position`` of both, ``instance``,
-        ``expert``; ``differs``, the chance that she says something else than the decision so far;
-        ``changes``, the chance that the decision becomes another; ``gain``, the expected rise of
-        the share behind it.
+        A row a case and expert of its panel who was not asked: ``row`` and ``position`` of both,
+        ``instance``, ``expert``; ``sure``, the chance that the decision so far is right;
+        ``differs``, the chance that she says something else than it; ``changes``, the chance that
+        the decision becomes another; ``gain``, the expected rise of the chance that it is right.
     """
-    names: pd.Index[Any] = pd.RangeIndex(len(codes)) if instances is None else instances
-    allowed = codes == NOT_ASKED if candidates is None else candidates & (codes == NOT_ASKED)
-    law = model.infer(log_p, codes, names.tolist())
-    share = law.mean(axis=1)
-    decision = share.argmax(axis=1)
-    row, expert = np.nonzero(allowed)
-    k = log_p.shape[-1]
-    chance = law[row, expert]
-    after = np.empty((len(row), k, k))
-    for label in range(k):
-        said = codes[row]
-        said[np.arange(len(row)), expert] = label
-        after[:, label] = model.infer(log_p[row], said, names.take(row).tolist()).mean(axis=1)
-    best = after.max(axis=-1)
-    changed = after.argmax(axis=-1) != decision[row][:, None]
-    now = share.max(axis=1)[row]
+    index: pd.Index[Any] = pd.RangeIndex(len(codes)) if instances is None else instances
+    everybody = np.ones(codes.shape, dtype=bool)
+    found = prospects(model, log_p, codes, everybody if panel is None else panel, index)
+    return pd.concat([_values(one, model, index) for one in found], ignore_index=True)
+
+
+def _values(one: Prospect, model: GradedSISCM, instances: pd.Index[Any]) -> pd.DataFrame:
+    decision = one.now.argmax()
+    chance = one.after.sum(axis=2)
     return pd.DataFrame(
         {
-            "row": row,
-            "position": expert,
-            "instance": names.take(row),
-            "expert": model.experts_[expert],
-            "differs": 1 - chance[np.arange(len(row)), decision[row]],
-            "changes": (chance * changed).sum(axis=1),
-            "gain": (chance * best).sum(axis=1) - now,
+            "row": one.row,
+            "position": one.experts,
+            "instance": instances[one.row],
+            "expert": model.experts_[one.experts],
+            "sure": one.now[decision],
+            "differs": 1 - chance[:, decision],
+            "changes": (chance * (one.after.argmax(axis=2) != decision)).sum(axis=1),
+            "gain": one.after.max(axis=2).sum(axis=1) - one.now[decision],
         }
     )
 
@@ -112,8 +170,9 @@ def trial(
     Returns
     -------
     DataFrame
-        A row a case: ``instance``; ``gain``, the largest there was; and for each strategy whether
-        its decision was right, for ``"at random"`` the chance of it.
+        A row a case: ``instance``; ``spoke``, the expert who has spoken; ``sure`` and ``gain`` (the
+        largest there was), as :func:`value_of_asking` has them; and for each strategy whether its
+        decision was right, for ``"at random"`` the chance of it.
     """
     votes = test.votes
     ranked = np.sort(votes, axis=1)
@@ -125,24 +184,29 @@ def trial(
     rows = np.arange(len(kept))
     codes = np.full_like(labels, NOT_ASKED)
     codes[rows, spoke] = labels[rows, spoke]
-    table = value_of_asking(model, log_p, codes, asked)
-    row, expert = table["row"].to_numpy(), table["position"].to_numpy()
-    both = codes[row]
-    both[np.arange(len(row)), expert] = labels[row, expert]
-    table["right"] = _decisions(model, log_p[row], both) == verdict[row]
-    table["accuracy"] = accuracy[expert]
-    by_case = table.groupby("row", sort=True)
-    out = pd.DataFrame({"instance": test.instances.take(kept), "gain": by_case["gain"].max()})
-    out["nobody"] = _decisions(model, log_p, codes) == verdict
-    out["at random"] = by_case["right"].mean()
-    for strategy, column in zip(STRATEGIES[2:], ("accuracy", "differs", "gain"), strict=True):
-        out[strategy] = table.loc[by_case[column].idxmax(), "right"].to_numpy()
-    return out
-
-
-def _decisions(model: GradedSISCM, log_p: FloatArray, codes: IntArray) -> IntArray:
-    share = model.infer(log_p, codes, range(len(codes))).mean(axis=1)
-    return np.asarray(share.argmax(axis=1))
+    names = test.instances.take(kept)
+    out = []
+    for one in prospects(model, log_p, codes, asked, names):
+        values = _values(one, model, names)
+        said = labels[one.row, one.experts]
+        decided = one.after[np.arange(len(said)), said].argmax(axis=1)
+        right = decided == verdict[one.row]
+        picks = (accuracy[one.experts], values["differs"], values["gain"])
+        out.append(
+            {
+                "instance": names[one.row],
+                "spoke": model.experts_[spoke[one.row]],
+                "sure": values["sure"][0],
+                "gain": values["gain"].max(),
+                "nobody": one.now.argmax() == verdict[one.row],
+                "at random": right.mean(),
+                **{
+                    strategy: right[int(np.argmax(np.asarray(pick)))]
+                    for strategy, pick in zip(STRATEGIES[2:], picks, strict=True)
+                },
+            }
+        )
+    return pd.DataFrame(out)
 
 
 def agreement_with_most(opinions: Opinions) -> FloatArray:

@@ -156,10 +156,10 @@ def _density(x: FloatArray, y: FloatArray, correlation: FloatArray | float) -> F
     return np.asarray(np.exp(square / rest) / (2 * np.pi * np.sqrt(rest)))
 
 
-def given(
+def cells(
     log_p: FloatArray, labels: IntArray, a: FloatArray, log_q: FloatArray, b: FloatArray
-) -> FloatArray:
-    """What targets say, given any number of opinions that share a group's noise with them.
+) -> tuple[FloatArray, FloatArray]:
+    """A grid of the group's noise: how likely each point is, and what targets say there.
 
     Given that noise, all say what they say independently of each other; so a sum over a grid of
     its values, finer the more they share, is all but exact.
@@ -173,24 +173,24 @@ def given(
 
     Returns
     -------
-    array (t, k)
+    arrays (c,), (c, t, k)
+        Probabilities of the points given what was said, and of each label there.
     """
-    most = np.sqrt(MOST_CORRELATION)
-    a, b = np.minimum(a, most), np.minimum(b, most)
-    step = np.sqrt(1 - np.square(max(a.max(), b.max()))) / 2
+    a, b = (np.minimum(x, np.sqrt(MOST_CORRELATION)) for x in (a, b))
+    most = max(a.max(initial=0), b.max(initial=0))
+    step = np.sqrt(1 - most**2) / 2
     g = np.arange(-_FAR / 1.5, _FAR / 1.5 + step, step)
-    said = _says(log_p, a, g)[np.arange(len(labels)), labels]
-    log_density = np.log(np.maximum(said, _TINY)).sum(axis=0) - g**2 / 2
+    said = _says(log_p, a, g)[:, np.arange(len(labels)), labels]
+    log_density = np.log(np.maximum(said, _TINY)).sum(axis=1) - g**2 / 2
     density = np.exp(log_density - log_density.max())
-    law = _says(log_q, b, g) @ (density / density.sum())
-    return np.asarray(law / law.sum(axis=-1, keepdims=True))
+    chance = _says(log_q, b, g)
+    return density / density.sum(), chance / chance.sum(axis=-1, keepdims=True)
 
 
 def _says(log_p: FloatArray, a: FloatArray, g: FloatArray) -> FloatArray:
-    """Probabilities (n, k, len(g)) of each label, given the noise of the group."""
-    own = np.sqrt(1 - np.square(a))[:, None, None]
-    z = (ends(log_p)[:, :, None] - a[:, None, None] * g) / own
+    """Probabilities (len(g), n, k) of each label, given the noise of the group."""
+    z = (ends(log_p) - a[:, None] * g[:, None, None]) / np.sqrt(1 - np.square(a))[:, None]
+    low, high = z[..., :-1], z[..., 1:]
     # From the nearer side: differences next to 1 are rounding.
-    below = np.where(z[:, 1:] + z[:, :-1] > 0, ndtr(-z[:, :-1]) - ndtr(-z[:, 1:]), 0)
-    above = np.where(z[:, 1:] + z[:, :-1] > 0, 0, ndtr(z[:, 1:]) - ndtr(z[:, :-1]))
-    return np.asarray(below + above)
+    upper = low + high > 0
+    return np.asarray(ndtr(np.where(upper, -low, high)) - ndtr(np.where(upper, -high, low)))

@@ -17,9 +17,10 @@ from sklearn.utils.validation import check_is_fitted
 from siscm.alignment import align_partition
 from siscm.answering import SecondOpinions, check_opinions
 from siscm.checks import FloatArray, IntArray
+from siscm.contradictions import Names
 from siscm.marginals import Features
 from siscm.model import generators
-from siscm.names import find, first_unknown, plain
+from siscm.names import as_index, find, first_unknown, plain
 from siscm.opinions import Opinions
 from siscm.partition import group_of
 from siscm.pooled import PooledMarginals
@@ -65,8 +66,9 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
     n_restarts
         Runs of Algorithm 1 at each sharing tried.
     n_samples
-        Draws where several opinions on one instance share a Gumbel noise and there are more than
-        two labels; everything else is exact.
+        Draws where more than :data:`siscm.several.MOST_IN_DOUBT` opinions on one instance may share
+        a Gumbel noise and there are more than two labels, and points of an integral where three or
+        more different labels were given; everything else is exact.
     random_state
         Seed of Algorithm 1, of the parts, and of draws.
 
@@ -193,13 +195,14 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
     def pair_sharing(self) -> FloatArray:
         r"""(H, H): :math:`\lambda = a_h a_{h'}` inside groups, 0 across; the diagonal is 1."""
         check_is_fitted(self)
-        number = self._group_numbers()
+        number = self.group_numbers()
         a = self.sharing_["sharing"].to_numpy()
         pairs = np.where(number[:, None] == number, np.multiply.outer(a, a), 0.0)
         np.fill_diagonal(pairs, 1.0)
         return pairs
 
-    def _group_numbers(self) -> IntArray:
+    def group_numbers(self) -> IntArray:
+        """(H,): the group of each expert, as its place in ``partition_``."""
         return group_of(self._groups(), range(len(self.experts_)))
 
     def _counterfactual(
@@ -211,15 +214,16 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
         self, log_p: FloatArray, codes: IntArray, instances: Sequence[Hashable]
     ) -> FloatArray:
         """:meth:`counterfactual_proba` from log-marginals (n, H, k) and label codes (n, H)."""
+        named = (instances, as_index(self.experts_), as_index(self.classes_))
         return graded_proba(
             log_p,
             codes,
-            self._group_numbers(),
+            self.group_numbers(),
             self.sharing_["sharing"].to_numpy(),
             noise=self.noise_,
             n_samples=self.n_samples,
             rng=generators(self.random_state)[2],
-            instances=[plain(instance) for instance in instances],
+            names=Names(*([plain(x) for x in given] for given in named)),
         )
 
 

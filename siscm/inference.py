@@ -10,9 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from siscm.checks import FloatArray, IntArray, check_labels, check_log_distribution
+from siscm.contradictions import Names, refusal
 from siscm.gumbel import counterfactual_probabilities, monte_carlo_probabilities
 from siscm.opinions import NOT_ASKED
 from siscm.partition import group_of
+from siscm.posterior import monte_carlo_law, shared_law
 
 Method = Literal["exact", "monte_carlo"]
 
@@ -24,6 +26,7 @@ def counterfactual_proba(
     *,
     experts: Sequence[Hashable] | None = None,
     instances: Sequence[Hashable] | None = None,
+    classes: Sequence[Hashable] | None = None,
     method: Method = "exact",
     n_samples: int = 1000,
     rng: np.random.Generator | None = None,
@@ -32,7 +35,8 @@ def counterfactual_proba(
 
     An expert who shares a group with an observed one follows the counterfactual distribution under
     their common noise; every other expert keeps her marginal, for noises of different groups are
-    independent. The row of an observed expert is a point mass.
+    independent. The row of an observed expert is a point mass. Any number of experts of a group may
+    be observed on an instance: their noise is the one that made all of them say what they said.
 
     Parameters
     ----------
@@ -42,12 +46,14 @@ def counterfactual_proba(
         (n, H): codes of the opinions observed, -1 (or masked) where nobody was asked.
     groups
         The partition :math:`\Psi`, as lists of expert positions.
-    experts, instances
+    experts, instances, classes
         Names for error messages; default the positions.
     method
-        ``"exact"``: the closed form. ``"monte_carlo"``: the paper's estimator, Eq. 5.
+        ``"exact"``: the closed form; where three or more different labels were observed in one
+        group, an integral at ``n_samples`` evenly spread points. ``"monte_carlo"``: the paper's
+        estimator, Eq. 5.
     n_samples, rng
-        For ``"monte_carlo"``: how many draws (T), and where they come from.
+        How many points or draws (T); for ``"monte_carlo"``, where they come from.
 
     Returns
     -------
@@ -56,11 +62,11 @@ def counterfactual_proba(
     Raises
     ------
     ValueError
-        If two experts of one group are observed on one instance, if an observed label has
-        probability zero or is no label, if a marginal is no distribution, or if the shapes,
+        If no noise makes the observed experts of a group say what they said, if an observed label
+        has probability zero or is no label, if a marginal is no distribution, or if the shapes,
         groups or method are unknown.
     """
-    law = law_of(method, n_samples, rng)
+    law, law_of_several = laws_of(method, n_samples, rng)
     log_p = check_log_distribution(log_marginals, "observed or target")
     codes = np.asarray(np.ma.filled(labels, NOT_ASKED))
     if log_p.ndim != 3 or codes.shape != log_p.shape[:2]:
@@ -68,51 +74,117 @@ def counterfactual_proba(
             f"log_marginals must be (instances, experts, classes) and labels (instances, experts); "
             f"got {log_p.shape} and {codes.shape}."
         )
-    number = group_of(groups, range(log_p.shape[1]))
+    group_of(groups, range(log_p.shape[1]))  # refuses what is no partition
     check_labels(codes[codes != NOT_ASKED], log_p.shape[2])
-    _check_observed(log_p, codes, number, *_names(instances, experts, codes.shape))
+    names = _names(instances, experts, classes, log_p.shape)
+    _check_possible(log_p, codes, names)
+
+    def of_one(rows: IntArray, who: IntArray, members: IntArray) -> FloatArray:
+        targets = log_p[np.ix_(rows, members)]
+        return law(log_p[rows, who][:, None], targets, codes[rows, who][:, None])
+
+    def of_several(row: int, seen: IntArray, members: IntArray) -> FloatArray:
+        found = law_of_several(log_p[row, seen], codes[row, seen], log_p[row, members])
+        if found is None:
+            raise refusal(log_p[row, seen], codes[row, seen], names, row, seen)
+        return found
+
+    return in_each_group(log_p, codes, groups, of_one, of_several)
+
+
+def in_each_group(
+    log_p: FloatArray,
+    codes: IntArray,
+    groups: Sequence[Sequence[int]],
+    of_one: Callable[[IntArray, IntArray, IntArray], FloatArray],
+    of_several: Callable[[int, IntArray, IntArray], FloatArray],
+) -> FloatArray:
+    """Put together what every expert would have said from what each group says.
+
+    Parameters
+    ----------
+    log_p, codes, groups
+        As for :func:`counterfactual_proba`.
+    of_one
+        From rows (r,) on which one expert of a group was observed, who it was (r,), and all
+        members (t,) of the group, to what these say (r, t, k).
+    of_several
+        From a row, the positions of several observed experts of a group, and all its members (t,),
+        to what these say (t, k).
+
+    Returns
+    -------
+    array (n, H, k)
+        Observed experts are point masses, groups of which nobody was observed keep marginals.
+    """
     out = np.exp(log_p)
     out /= out.sum(axis=-1, keepdims=True)
+    asked = codes != NOT_ASKED
     for group in groups:
         members = np.asarray(group, dtype=np.int64)
-        row, place = np.nonzero(codes[:, members] != NOT_ASKED)
-        if len(members) > 1 and len(row):
-            h = members[place]
-            targets = row[:, None], members
-            out[targets] = law(log_p[row, h][:, None], log_p[targets], codes[row, h][:, None])
-    row, h = np.nonzero(codes != NOT_ASKED)
-    out[row, h] = np.arange(log_p.shape[2]) == codes[row, h][:, None]
+        n_observed = asked[:, members].sum(axis=1)
+        rows = np.flatnonzero(n_observed == 1)
+        if len(members) > 1 and len(rows):
+            who = members[asked[np.ix_(rows, members)].argmax(axis=1)]
+            out[np.ix_(rows, members)] = of_one(rows, who, members)
+        for row in np.flatnonzero(n_observed > 1).tolist():
+            out[row, members] = of_several(row, members[asked[row, members]], members)
+    i, h = np.nonzero(asked)
+    out[i, h] = np.arange(log_p.shape[2]) == codes[i, h][:, None]
     return out
 
 
-def law_of(
+def laws_of(
     method: Method, n_samples: int, rng: np.random.Generator | None
-) -> Callable[[FloatArray, FloatArray, IntArray], FloatArray]:
-    """The counterfactual distribution of a pair, as a function of two marginals and a label."""
-    if method == "exact":
-        return counterfactual_probabilities
-    if method != "monte_carlo":
+) -> tuple[
+    Callable[[FloatArray, FloatArray, IntArray], FloatArray],
+    Callable[[FloatArray, IntArray, FloatArray], FloatArray | None],
+]:
+    """What a method makes of one opinion of a group, and of several; None if they are impossible.
+
+    The first from two marginals and a label; the second from the marginals and labels of all
+    observed, and the marginals of the targets.
+    """
+    if method not in ("exact", "monte_carlo"):
         raise ValueError(f"method is {method!r}; it must be 'exact' or 'monte_carlo'.")
-    if rng is None or not isinstance(n_samples, int | np.integer) or n_samples < 1:
+    if not isinstance(n_samples, int | np.integer) or n_samples < 1:
+        raise ValueError(f"n_samples must be a whole number of at least 1; got {n_samples!r}.")
+    if method == "exact":
+        return counterfactual_probabilities, partial(_exact_of_several, n_points=n_samples)
+    if rng is None:
         raise ValueError(
-            "method='monte_carlo' needs a generator rng and a whole number n_samples of "
-            f"at least 1; got {rng} and {n_samples!r}."
+            "method='monte_carlo' needs a generator rng; pass a numpy.random.Generator."
         )
-    return partial(monte_carlo_probabilities, n_samples=n_samples, rng=rng)
+    return (
+        partial(monte_carlo_probabilities, n_samples=n_samples, rng=rng),
+        partial(monte_carlo_law, n_samples=n_samples, rng=rng),
+    )
+
+
+def _exact_of_several(
+    log_p: FloatArray, labels: IntArray, log_q: FloatArray, n_points: int
+) -> FloatArray | None:
+    found = shared_law(log_p, labels, log_q, n_points)
+    return None if found is None else found[0]
 
 
 def _names(
-    instances: Sequence[Hashable] | None, experts: Sequence[Hashable] | None, shape: tuple[int, ...]
-) -> list[list[Hashable]]:
+    instances: Sequence[Hashable] | None,
+    experts: Sequence[Hashable] | None,
+    classes: Sequence[Hashable] | None,
+    shape: tuple[int, ...],
+) -> Names:
     """The names for error messages; positions where none are given."""
-    names: list[list[Hashable]] = [
-        list(range(size) if given is None else given)
-        for given, size in zip((instances, experts), shape, strict=True)
-    ]
+    names = Names(
+        *(
+            range(size) if given is None else given
+            for given, size in zip((instances, experts, classes), shape, strict=True)
+        )
+    )
     if [len(part) for part in names] != list(shape):
         raise ValueError(
-            f"{len(names[0])} instances and {len(names[1])} experts are named; labels has shape "
-            f"{shape}."
+            f"{len(names.instances)} instances, {len(names.experts)} experts and "
+            f"{len(names.classes)} classes are named; log_marginals has shape {shape}."
         )
     return names
 
@@ -122,32 +194,15 @@ def predict(probabilities: FloatArray) -> IntArray:
     return np.asarray(probabilities.argmax(axis=-1), dtype=np.int64)
 
 
-def _check_observed(
-    log_p: FloatArray,
-    codes: npt.NDArray[Any],
-    number: IntArray,
-    instances: list[Hashable],
-    experts: list[Hashable],
-) -> None:
-    """Refuse what cannot be conditioned on; the errors name instance and experts."""
+def _check_possible(log_p: FloatArray, codes: npt.NDArray[Any], names: Names) -> None:
+    """Refuse an opinion of probability zero; the error names instance, expert and label."""
     row, expert = np.nonzero(codes != NOT_ASKED)
     impossible = np.isneginf(log_p[row, expert, codes[row, expert]])
     if impossible.any():
         first = int(np.argmax(impossible))
         who, what = expert[first], codes[row[first], expert[first]]
         raise ValueError(
-            f"instance {instances[row[first]]!r}: expert {experts[who]!r} is said to have chosen "
-            f"label code {what}, to which her marginal gives probability zero; raise the "
-            "marginal's floor (min_proba)."
-        )
-    order = np.lexsort((number[expert], row))
-    row, expert = row[order], expert[order]
-    group = number[expert]
-    twice = (row[1:] == row[:-1]) & (group[1:] == group[:-1])
-    if twice.any():
-        first = int(np.argmax(twice))
-        raise ValueError(
-            f"instance {instances[row[first]]!r}: experts {experts[expert[first]]!r} and "
-            f"{experts[expert[first + 1]]!r} are observed and share a group; several opinions from "
-            "one group are not supported yet: pass one of them."
+            f"instance {names.instances[row[first]]!r}: expert {names.experts[who]!r} is said to "
+            f"have chosen {names.classes[what]!r}, to which her marginal gives probability zero; "
+            "raise the marginal's floor (min_proba)."
         )

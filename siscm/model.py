@@ -28,6 +28,8 @@ class GumbelMaxSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # sci
     Each expert's habits are a classifier; experts of one group share one Gumbel noise an
     instance. ``fit`` learns the classifiers, finds the pairs whose opinions violate conditional
     stability, and partitions the rest with Algorithm 1 (Section 6 and Appendix B of the paper).
+    Any number of opinions on an instance can be observed, unless no noise makes experts of one
+    group say them together.
 
     Parameters
     ----------
@@ -45,7 +47,8 @@ class GumbelMaxSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # sci
         ``"exact"`` for the closed form, ``"monte_carlo"`` for the paper's estimator (Eq. 5). The
         graph is always exact.
     n_samples
-        Draws for ``"monte_carlo"``: T in the paper.
+        Draws for ``"monte_carlo"``: T in the paper. For ``"exact"``, the points of an integral,
+        where three or more different labels were observed in one group; all else is exact.
     random_state
         Seed, or ``numpy.random.Generator``, of the partition, of classifiers without a seed of
         their own, and of Monte Carlo.
@@ -115,7 +118,7 @@ class GumbelMaxSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # sci
         """
         check_opinions(opinions)
         marginal_rng, partition_rng, sampling_rng = generators(self.random_state)
-        inference.law_of(self.method, self.n_samples, sampling_rng)  # refuses now, not later
+        inference.laws_of(self.method, self.n_samples, sampling_rng)  # refuses now, not later
         features = align_features(X, opinions.instances)
         given = (
             None if self.partition is None else align_partition(self.partition, opinions.experts)
@@ -177,6 +180,7 @@ class GumbelMaxSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # sci
             self._groups(),
             experts=[plain(expert) for expert in as_index(self.experts_)],
             instances=[plain(instance) for instance in instances],
+            classes=[plain(label) for label in as_index(self.classes_)],
             method=self.method,
             n_samples=self.n_samples,
             rng=generators(self.random_state)[2],

@@ -20,7 +20,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 
 from siscm.calibration import calibration
 from siscm.checks import IntArray
-from siscm.contest import contest, standings
+from siscm.contest import Graded, contest, pairs_of, standings
 from siscm.graded import GradedSISCM
 from siscm.opinions import Opinions
 from siscm.panels import Panel, PanelName
@@ -158,6 +158,40 @@ def model_figures(panel: Panel, min_opinions: int = 1) -> dict[str, Any]:
         "experts_sharing": sharing.to_dict("records") if len(sharing) <= FEW else [],
         "calibration": table.round(6).to_dict("records"),
     }
+
+
+def shift_figures(panel: Panel, min_opinions: int = 1) -> dict[str, dict[str, float]]:
+    """How the test part differs from training: who judged, and whether promises are kept there.
+
+    Returns
+    -------
+    dict
+        For ``training`` (out-of-fold) and ``test``: ``experts`` and ``opinions``;
+        ``behind``, the median over opinions of how many their expert gave in training;
+        ``label_1``, how often the second label was said, and ``label_1_promised``; ``agreement`` of
+        two on one instance, and ``agreement_promised`` by graded sharing.
+    """
+    train, model = training(panel, min_opinions), fitted(panel, min_opinions)
+    test = panel.part("test").select(experts=train.experts)
+    scored = model.log_marginals(texts(panel).loc[test.instances], test)
+    given = np.bincount(train.expert_codes, minlength=len(train.experts))
+    out = {}
+    for name, part, log_p in (
+        ("training", train, model.marginals_.out_of_fold_),
+        ("test", test, scored),
+    ):
+        pairs, said = pairs_of(log_p, part)
+        law = Graded(model)(pairs)
+        out[name] = {
+            "experts": len(np.unique(part.expert_codes)),
+            "opinions": len(part),
+            "behind": float(np.median(given[part.expert_codes])),
+            "label_1": round(float((part.label_codes == 1).mean()), 4),
+            "label_1_promised": round(float(np.exp(log_p[:, 1]).mean()), 4),
+            "agreement": round(float((pairs.label == said).mean()), 4),
+            "agreement_promised": round(float(law[np.arange(len(said)), pairs.label].mean()), 4),
+        }
+    return out
 
 
 def score_figures(pairs: pd.DataFrame, n_classes: int) -> dict[str, Any]:

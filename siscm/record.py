@@ -1,8 +1,9 @@
 """Record figures of the real files in ``expected/`` (``make record``).
 
-The panels' go to ``panels.json``, those of graded sharing on them to ``graded.json``; those of
-CIFAR-10H's published counts to ``counts`` in ``cifar10h.json``, and, where the raw file is, those
-of the experiment to ``real`` beside it. The other parts of that file stay as they are.
+The panels' go to ``panels.json``, those of graded sharing on them to ``graded.json``, of whom to
+ask to ``asking.json``; those of CIFAR-10H's published counts to ``counts`` in ``cifar10h.json``,
+and, where the raw file is, those of the experiment to ``real`` beside it. The other parts of that
+file stay as they are.
 """
 
 from __future__ import annotations
@@ -17,10 +18,18 @@ from siscm.experiment import run
 from siscm.pages import expected, today, write_expected
 from siscm.panels import PanelName, load_lewidi
 from siscm.published import count_figures
-from siscm.real_panels import POPULATIONS, development, final, model_figures, score_figures
+from siscm.real_panels import (
+    POPULATIONS,
+    development,
+    final,
+    model_figures,
+    score_figures,
+    shift_figures,
+)
 from siscm.sources import COUNTS, ENTRIES, IMAGES, RAW, WEIGHTS
 from siscm.study import figures, scores, study
 from siscm.verdicts import figures as experiment_figures
+from siscm.worth_asking import asking_figures
 
 MIN_OPINIONS: dict[PanelName, int] = {"HS-Brexit": 1, "MD-Agreement": 60}
 """Experts with fewer training opinions than this are left out of a panel's study."""
@@ -44,7 +53,8 @@ def graded_figures(name: PanelName) -> dict[str, Any]:
     """The figures of graded sharing on one real panel, by population of experts.
 
     ``development`` is by cross-validation in training and development parts, ``test`` on the test
-    part, and ``known_groups``, where the panel tells groups, is development with these.
+    part, ``shift`` says how that differs from training, and ``known_groups``, where the panel tells
+    groups, is development with these.
     """
     panel = load_lewidi(name)
     populations = {}
@@ -54,6 +64,7 @@ def graded_figures(name: PanelName) -> dict[str, Any]:
             developed["known_groups"] = development(panel, least, panel.known_groups)
         populations[population] = {
             "model": model_figures(panel, least),
+            "shift": shift_figures(panel, least),
             **{part: score_figures(pairs, 2) for part, pairs in developed.items()},
         }
     return {"files": dict(panel.files), "populations": populations}
@@ -82,6 +93,10 @@ def main() -> None:
     date = today()
     write_expected("panels", {name: {"date": date, **panel_figures(name)} for name in MIN_OPINIONS})
     write_expected("graded", {name: {"date": date, **graded_figures(name)} for name in POPULATIONS})
+    asking = {
+        name: asking_figures(load_lewidi(name), least) for name, least in MIN_OPINIONS.items()
+    }
+    write_expected("asking", {name: {"date": date, **figures} for name, figures in asking.items()})
     recorded = {"counts": {"date": date, **published_counts()}}
     if experiment_kind() == "real":
         recorded["real"] = {"date": date, **experiment()}

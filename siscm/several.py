@@ -11,28 +11,54 @@ the posterior density, beside its prior,
 Agreement makes it likelier that all followed, a contradiction makes it impossible; the sharing
 of a pair must not be used as if each opinion stood alone. With a noise on a line (two labels, or
 the uniform noise) the density is a step function, and everything is exact. With Gumbel noises
-and more labels the noise is drawn: from its prior, and from its posterior given each opinion.
-Gaussian noises are summed over a grid (:func:`siscm.gaussian.given`).
+and more labels it is a sum over who followed, as long as that is short; beyond, the noise is drawn,
+from its prior and from its posterior given each opinion.
+Gaussian noises are summed over a grid (:mod:`siscm.gaussian`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 
 from siscm import gaussian
-from siscm.checks import FloatArray, IntArray
+from siscm.checks import BoolArray, FloatArray, IntArray
+from siscm.contradictions import Names, possible, possible_on_a_line, refusal
 from siscm.gumbel import sample_noise, sample_posterior_noise
-from siscm.opinions import NOT_ASKED
+from siscm.inference import in_each_group
 from siscm.ordered import intervals
+from siscm.posterior import shared_law
 from siscm.sharing import Noise, pair_law
 
+MOST_IN_DOUBT = 4
+"""Opinions of experts who may or may not have followed, up to which every way is added up."""
 
-def exact_on_a_line(
+
+class Cells(NamedTuple):
+    """Cells of a group's noise: how likely each is (c,), 1 in sum, and what targets say there.
+
+    ``chance`` is (c, t, k). In a cell, everybody speaks independently of the others.
+    """
+
+    weight: FloatArray
+    chance: FloatArray
+
+    def law(self) -> FloatArray:
+        """What targets say: (t, k)."""
+        return np.asarray(np.tensordot(self.weight, self.chance, axes=1))
+
+
+def _chance(says: BoolArray, log_q: FloatArray, b: FloatArray) -> FloatArray:
+    """Of each label (c, t, k), by what followers say and how often targets (t,) follow."""
+    return np.asarray(b[:, None] * says + (1 - b[:, None]) * np.exp(log_q))
+
+
+def cells_on_a_line(
     log_p: FloatArray, labels: IntArray, a: FloatArray, log_q: FloatArray, b: FloatArray
-) -> FloatArray | None:
-    """What targets say, given opinions that share a noise on a line with them.
+) -> Cells | None:
+    """A noise on a line, cut wherever somebody begins to say something else; exact.
 
     Parameters
     ----------
@@ -43,7 +69,7 @@ def exact_on_a_line(
 
     Returns
     -------
-    array (t, k), or None
+    Cells, or None
         None if no noise makes the observed experts say what they said; all their sharing is 1
         then.
     """
@@ -61,12 +87,11 @@ def exact_on_a_line(
     total = density.sum()
     if total <= 0:
         return None
-    says = (first_at[:, None] <= cell) & (cell < last_at[:, None])
-    shared = (says @ (density / total)).reshape(log_q.shape)
-    return np.asarray(b[:, None] * shared + (1 - b[:, None]) * np.exp(log_q))
+    says = (first_at <= cell[:, None]) & (cell[:, None] < last_at)
+    return Cells(density / total, _chance(says.reshape(len(cell), *log_q.shape), log_q, b))
 
 
-def sampled(
+def cells_drawn(
     log_p: FloatArray,
     labels: IntArray,
     a: FloatArray,
@@ -74,30 +99,105 @@ def sampled(
     b: FloatArray,
     n_samples: int,
     rng: np.random.Generator,
-) -> FloatArray | None:
-    """The same under Gumbel noises with any number of labels, from weighted draws.
+) -> Cells | None:
+    """The same of Gumbel noises with any number of labels: weighted draws.
 
     Draws come in equal parts from the prior and from the posterior given each opinion, and are
     weighted by the true density over that of the mixture, so that no weight is large.
     """
-    m, k = log_p.shape
+    m, k = len(labels), log_q.shape[1]
     each = -(-n_samples // (m + 1))
     noise = np.concatenate(
         [sample_noise(k, each, rng)]
         + [sample_posterior_noise(log_p[i], labels[i], each, rng) for i in range(m)]
     )
-    follows = np.stack([(log_p[i] + noise).argmax(axis=-1) == labels[i] for i in range(m)])
+    follows = (log_p[:, None] + noise).argmax(axis=-1) == labels[:, None]
     p = np.exp(log_p[np.arange(m), labels])[:, None]
     density = np.prod(a[:, None] * follows + (1 - a[:, None]) * p, axis=0)
     weights = density / (1 + (follows / p).sum(axis=0))
     total = weights.sum()
     if total <= 0:
         return None
-    law = np.empty_like(log_q)
-    for t, row in enumerate(log_q):
-        says = (row + noise).argmax(axis=-1)
-        law[t] = np.bincount(says, weights / total, minlength=k)
-    return np.asarray(b[:, None] * law + (1 - b[:, None]) * np.exp(log_q))
+    says = (log_q + noise[:, None]).argmax(axis=-1)[..., None] == np.arange(k)
+    return Cells(weights / total, _chance(says, log_q, b))
+
+
+def cells_of(
+    log_p: FloatArray,
+    labels: IntArray,
+    a: FloatArray,
+    log_q: FloatArray,
+    b: FloatArray,
+    noise: Noise,
+    n_samples: int,
+    rng: np.random.Generator,
+) -> Cells | None:
+    """Whichever can be had: exact wherever the noise lies on a line."""
+    if noise == "gaussian":
+        return Cells(*gaussian.cells(log_p, labels, a, log_q, b))
+    if noise == "uniform" or log_q.shape[1] == 2:
+        return cells_on_a_line(log_p, labels, a, log_q, b)
+    return cells_drawn(log_p, labels, a, log_q, b, n_samples, rng)
+
+
+def impossible(
+    log_p: FloatArray,
+    labels: IntArray,
+    a: FloatArray,
+    noise: Noise,
+    names: Names,
+    instance: int,
+    experts: IntArray,
+) -> ValueError:
+    """The error for opinions of one group that :func:`cells_of` finds impossible together.
+
+    Only those who follow for certain are to blame. Parameters as there, and as for
+    :func:`siscm.contradictions.refusal`.
+    """
+    sure = a == 1
+    law = possible_on_a_line if noise == "uniform" or log_p.shape[1] == 2 else possible
+    return refusal(log_p[sure], labels[sure], names, instance, experts[sure], law)
+
+
+def by_followers(
+    log_p: FloatArray,
+    labels: IntArray,
+    a: FloatArray,
+    log_q: FloatArray,
+    b: FloatArray,
+    n_points: int,
+) -> FloatArray | None:
+    """What targets say, as a sum over who followed; exact up to two different labels.
+
+    Followers share a noise (:func:`siscm.posterior.shared_law`), the others say what they say on
+    their own. Experts whose sharing is 0 or 1 leave no choice; each other expert doubles the sum.
+
+    Parameters
+    ----------
+    log_p, labels, a, log_q
+        As for :func:`cells_on_a_line`.
+    b
+        Sharing (t,) of the targets.
+
+    Returns
+    -------
+    array (t, k), or None
+    """
+    own = (1 - a) * np.exp(log_p[np.arange(len(labels)), labels])
+    choices = [[x for x, sure in ((False, 1), (True, 0)) if share != sure] for share in a]
+    total, law = 0.0, np.zeros_like(log_q)
+    for follows in map(np.array, product(*choices)):
+        weight = float(np.prod(np.where(follows, a, own)))
+        if follows.any():
+            found = shared_law(log_p[follows], labels[follows], log_q, n_points)
+        else:
+            found = np.exp(log_q), 1.0
+        if found is not None:
+            total += weight * found[1]
+            law += weight * found[1] * found[0]
+    if total <= 0:
+        return None
+    return np.asarray(b[:, None] * law / total + (1 - b[:, None]) * np.exp(log_q))
 
 
 def graded_proba(
@@ -109,7 +209,7 @@ def graded_proba(
     noise: Noise,
     n_samples: int,
     rng: np.random.Generator,
-    instances: Sequence[Hashable],
+    names: Names,
 ) -> FloatArray:
     """What every expert would have said, given what some said, under graded sharing.
 
@@ -123,8 +223,8 @@ def graded_proba(
         (H,): the group of each expert, and her sharing.
     noise, n_samples, rng
         As in :class:`siscm.graded.GradedSISCM`.
-    instances
-        Names for error messages.
+    names
+        For error messages.
 
     Returns
     -------
@@ -138,40 +238,32 @@ def graded_proba(
         If the opinions observed are impossible together: only where all their sharing is 1.
     """
     k = log_marginals.shape[-1]
-    on_a_line = noise == "uniform" or k == 2
-    out = np.exp(log_marginals)
-    out /= out.sum(axis=-1, keepdims=True)
-    asked = labels != NOT_ASKED
-    for group in np.unique(number[asked.any(axis=0)]):
-        members = np.flatnonzero(number == group)
-        n_observed = asked[:, members].sum(axis=1)
-        one = np.flatnonzero(n_observed == 1)
-        who = members[asked[np.ix_(one, members)].argmax(axis=1)]
-        out[np.ix_(one, members)] = pair_law(
-            log_marginals[one, who][:, None],
-            log_marginals[one][:, members],
-            labels[one, who, None],
+    on_a_line = noise != "gumbel" or k == 2
+
+    def of_one(rows: IntArray, who: IntArray, members: IntArray) -> FloatArray:
+        return pair_law(
+            log_marginals[rows, who][:, None],
+            log_marginals[np.ix_(rows, members)],
+            labels[rows, who, None],
             a[who][:, None] * a[members],
             noise,
         )
-        for i in np.flatnonzero(n_observed > 1):
-            seen = members[asked[i, members]]
-            given = (log_marginals[i, seen], labels[i, seen], a[seen])
-            targets = (log_marginals[i, members], a[members])
-            found: FloatArray | None
-            if noise == "gaussian":
-                found = gaussian.given(*given, *targets)
-            elif on_a_line:
-                found = exact_on_a_line(*given, *targets)
-            else:
-                found = sampled(*given, *targets, n_samples, rng)
-            if found is None:
-                raise ValueError(
-                    f"instance {instances[int(i)]!r}: no noise makes the experts observed say what "
-                    "they said, or so few do that none was drawn; with a sharing below 1 it "
-                    "would not matter."
-                )
-            out[i, members] = found
-    row, expert = np.nonzero(asked)
-    out[row, expert] = np.eye(k)[labels[row, expert]]
-    return out
+
+    def of_several(row: int, seen: IntArray, members: IntArray) -> FloatArray:
+        log_p, said, log_q = (
+            log_marginals[row, seen],
+            labels[row, seen],
+            log_marginals[row, members],
+        )
+        in_doubt = ((a[seen] > 0) & (a[seen] < 1)).sum()
+        if on_a_line or in_doubt > MOST_IN_DOUBT:
+            cells = cells_of(log_p, said, a[seen], log_q, a[members], noise, n_samples, rng)
+            found = None if cells is None else cells.law()
+        else:
+            found = by_followers(log_p, said, a[seen], log_q, a[members], n_samples)
+        if found is None:
+            raise impossible(log_p, said, a[seen], noise, names, row, seen)
+        return found
+
+    groups = [np.flatnonzero(number == group).tolist() for group in np.unique(number)]
+    return in_each_group(log_marginals, labels, groups, of_one, of_several)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -39,48 +41,80 @@ def at_hand(panel: SyntheticPanel) -> np.ndarray:
     return codes
 
 
+def slow_verdict(model, log_p, codes, panel) -> np.ndarray:
+    """P(most of the panel say d), one member after the other: no sum over noises."""
+    silent = [h for h in np.flatnonzero(panel) if codes[h] == NOT_ASKED]
+    out = np.zeros(3)
+    for said in product(range(3), repeat=len(silent)):
+        chance, now = 1.0, codes.copy()
+        for h, label in zip(silent, said, strict=True):
+            chance *= model.infer(log_p[None], now[None], [0])[0, h, label]
+            now[h] = label
+        votes = np.bincount(now[now >= 0], minlength=3)
+        top = votes == votes.max()
+        out += chance * top / top.sum()
+    return out
+
+
 def test_values_are_what_asking_and_deciding_again_would_show(panel, model, at_hand) -> None:
-    """And before anybody is asked, shares are the mean of what they would be afterwards."""
     log_p = model.log_marginals(panel.X)
+    everybody = np.ones(5, dtype=bool)
     table = value_of_asking(model, log_p, at_hand)
     assert len(table) == (at_hand == NOT_ASKED).sum()
     law = model.infer(log_p, at_hand, range(80))
-    for one in table.sample(20, random_state=0).itertuples():
-        share = law[one.row].mean(axis=0)
+    for one in table.sample(4, random_state=0).itertuples():
+        now = slow_verdict(model, log_p[one.row], at_hand[one.row], everybody)
+        assert one.sure == pytest.approx(now.max())
         chance = law[one.row, one.position]
         after = np.zeros((3, 3))
         for label in range(3):
-            said = at_hand[[one.row]].copy()
-            said[0, one.position] = label
-            after[label] = model.infer(log_p[[one.row]], said, [0])[0].mean(axis=0)
-        np.testing.assert_allclose(chance @ after, share, atol=1e-12)
-        best = chance @ after.max(axis=1)
-        np.testing.assert_allclose(one.gain, best - share.max(), atol=1e-12)
-        changed = after.argmax(axis=1) != share.argmax()
-        np.testing.assert_allclose(one.changes, chance @ changed, atol=1e-12)
-        np.testing.assert_allclose(one.differs, 1 - chance[share.argmax()], atol=1e-12)
+            said = at_hand[one.row].copy()
+            said[one.position] = label
+            after[label] = slow_verdict(model, log_p[one.row], said, everybody)
+        np.testing.assert_allclose(chance @ after, now, atol=1e-10)
+        assert one.gain == pytest.approx(chance @ after.max(axis=1) - now.max(), abs=1e-10)
+        assert one.changes == pytest.approx(chance @ (after.argmax(axis=1) != now.argmax()))
+        assert one.differs == pytest.approx(1 - chance[now.argmax()])
 
 
 def test_more_opinions_never_promise_a_worse_decision(panel, model, at_hand) -> None:
     table = value_of_asking(model, model.log_marginals(panel.X), at_hand)
     assert (table["gain"] > -1e-12).all()
     assert (table["gain"] > 0.01).any()
-    assert (table.loc[table["changes"] == 0, "gain"] < 1e-12).all()
+    assert (table.loc[table["changes"] < 1e-12, "gain"] < 1e-10).all()
     assert table["changes"].le(1 + 1e-12).all()
+    assert table["sure"].between(1 / 3, 1 + 1e-12).all()
 
 
-def test_only_candidates_are_valued_and_bear_their_names(panel, model, at_hand) -> None:
-    candidates = np.zeros((80, 5), dtype=bool)
-    candidates[:, [0, 3]] = True
+def test_the_panel_is_who_decides_and_who_can_be_asked(panel, model, at_hand) -> None:
+    members = np.zeros((80, 5), dtype=bool)
+    members[:, [0, 3, 4]] = True
     names = pd.Index([f"case {i}" for i in range(80)])
     log_p = model.log_marginals(panel.X)
-    table = value_of_asking(model, log_p, at_hand, candidates, names)
-    assert set(table["expert"]) == {0, 3}
+    table = value_of_asking(model, log_p, at_hand, members, names)
+    assert set(table["expert"]) == {0, 3, 4}
     assert (at_hand[table["row"], table["position"]] == NOT_ASKED).all()
     assert table["instance"].tolist() == [f"case {i}" for i in table["row"]]
-    everybody = value_of_asking(model, log_p, at_hand)
-    kept = everybody[everybody["expert"].isin([0, 3])]
-    np.testing.assert_allclose(table["gain"], kept["gain"])
+    # Case 1: expert 1 has spoken, so she counts as well.
+    expected = slow_verdict(model, log_p[1], at_hand[1], np.array([1, 1, 0, 1, 1], dtype=bool))
+    np.testing.assert_allclose(table.loc[table["row"] == 1, "sure"], expected.max(), atol=1e-10)
+
+
+def test_who_decides_alone_is_worth_asking_and_nobody_else() -> None:
+    """Three experts who know nothing of each other: the last one turns a tie, or nothing."""
+    opinions = Opinions.from_codes([[0, 1, 0], [1, 0, 1]] * 20)
+    model = GradedSISCM(sharing=0.0, partition=[[0], [1], [2]]).fit(np.empty((40, 0)), opinions)
+    log_p = np.log([[[0.5, 0.5], [0.5, 0.5], [0.9, 0.1]]])
+    table = value_of_asking(model, log_p, np.array([[0, -1, -1]]))
+    sure = 0.5 + 0.5 * 0.9  # either of the others says 0
+    np.testing.assert_allclose(table["sure"], sure)
+    np.testing.assert_allclose(table["gain"], 0, atol=1e-12)  # 0 stays the likelier majority
+    table = value_of_asking(model, log_p, np.array([[1, -1, -1]]))
+    now = 0.9 * 0.5  # 0 wins if both others say so
+    np.testing.assert_allclose(table["sure"], 1 - now)
+    # Expert 1: if she says 0 (half the time), 0 wins with 0.9. Expert 2: 0.9 and half.
+    after = [0.5 * 0.9 + 0.5, 0.9 * 0.5 + 0.1]
+    np.testing.assert_allclose(table["gain"], np.array(after) - (1 - now), atol=1e-12)
 
 
 def test_a_trial_is_what_a_slow_loop_finds(panel, model) -> None:
@@ -99,17 +133,20 @@ def test_a_trial_is_what_a_slow_loop_finds(panel, model) -> None:
     assert found["instance"].tolist() == [i for i, _ in kept]
     asked = labels[[i for i, _ in kept]] >= 0
     spoke = np.where(asked, np.random.default_rng(1).random(asked.shape), -1).argmax(axis=1)
-    for (i, verdict), first, row in zip(kept, spoke, found.to_dict("records"), strict=True):
+    assert found["spoke"].tolist() == spoke.tolist()
+    cases = list(zip(kept, spoke, found.to_dict("records"), strict=True))
+    for (i, verdict), first, row in cases[:12]:
         said = np.full((1, 5), NOT_ASKED)
         said[0, first] = labels[i, first]
-        law = model.infer(log_p[[i]], said, [i])[0]
-        assert row["nobody"] == (law.mean(axis=0).argmax() == verdict)
-        values = value_of_asking(model, log_p[[i]], said, labels[[i]] >= 0)
+        members = labels[[i]] >= 0
+        now = slow_verdict(model, log_p[i], said[0], members[0])
+        assert row["nobody"] == (now.argmax() == verdict)
+        values = value_of_asking(model, log_p[[i]], said, members)
         right = {}
         for other in values["position"]:
-            both = said.copy()
-            both[0, other] = labels[i, other]
-            decision = model.infer(log_p[[i]], both, [i])[0].mean(axis=0).argmax()
+            both = said[0].copy()
+            both[other] = labels[i, other]
+            decision = slow_verdict(model, log_p[i], both, members[0]).argmax()
             right[other] = decision == verdict
         assert row["at random"] == pytest.approx(np.mean(list(right.values())))
         assert row["most accurate"] == right[max(right, key=lambda h: accuracy[h])]
@@ -118,6 +155,7 @@ def test_a_trial_is_what_a_slow_loop_finds(panel, model) -> None:
             row["likeliest to differ"] == right[values.loc[values["differs"].idxmax(), "position"]]
         )
         assert row["gain"] == pytest.approx(values["gain"].max())
+        assert row["sure"] == pytest.approx(values["sure"][0])
     assert set(STRATEGIES) < set(found.columns)
 
 

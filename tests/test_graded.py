@@ -16,7 +16,7 @@ from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 
-from siscm import GumbelMaxSISCM, Opinions, gumbel, ordered
+from siscm import GumbelMaxSISCM, Opinions, gumbel, inference, ordered
 from siscm.graded import CANDIDATES, N_PARTS, GradedSISCM, split_evidence
 from siscm.pooled import PooledMarginals
 from siscm.populations import Drawn
@@ -374,7 +374,10 @@ def test_a_contradiction_under_certain_sharing_is_refused() -> None:
     same = np.log(np.full((N, 4, 3), 1 / 3)).reshape(N, -1)
     panel = Opinions.from_codes(np.zeros((N, 4), dtype=int), experts=EXPERTS, classes=CLASSES)
     model = GradedSISCM(KnownMarginals(), partition=[EXPERTS], sharing=1.0).fit(same, panel)
-    with pytest.raises(ValueError, match="instance 0: no noise makes the experts observed say"):
+    with pytest.raises(
+        ValueError,
+        match="instance 0: no noise makes expert 'Ann' say 'lo' and expert 'Bob' say 'hi'",
+    ):
         model.counterfactual_proba(same, {"Ann": "lo", "Bob": "hi"})
 
 
@@ -573,3 +576,18 @@ def test_sharing_that_is_learned_is_never_certain() -> None:
     assert (model.sharing_["sharing"] <= np.sqrt(MOST) * (1 + 1e-9)).all()
     found = model.counterfactual_proba(X, {"e0": panel.log_p[:, 0].argmin(axis=1), "e1": 0})
     np.testing.assert_allclose(found.sum(axis=2), 1, atol=1e-12)
+
+
+@pytest.mark.parametrize("k", [2, 3, 5])
+def test_full_sharing_is_the_model_of_the_paper(k: int) -> None:
+    """Given any number of opinions: the same marginals, the same groups, the same answers."""
+    groups = [[0, 1, 2, 3], [4, 5]]
+    panel = graded_panel(np.random.default_rng(k), 60, groups, [1.0] * 6, k=k, asked=0.6)
+    names = [[f"e{h}" for h in group] for group in groups]
+    X = panel.log_p.reshape(60, -1)
+    graded = GradedSISCM(KnownMarginals(), partition=names, sharing=1.0, n_samples=64)
+    expected = graded.fit(X, panel.opinions).counterfactual_proba(X, panel.opinions)
+    found = inference.counterfactual_proba(panel.log_p, panel.opinions.labels, groups, n_samples=64)
+    n_labels = [len(set(row[:4].tolist()) - {-1}) for row in panel.opinions.labels]
+    assert {1, 2} < set(n_labels) if k == 2 else {1, 2, 3} <= set(n_labels)
+    np.testing.assert_allclose(found, expected, atol=1e-9)

@@ -10,6 +10,7 @@ from strategies import log, log_dirichlet, rngs
 
 from siscm import gumbel
 from siscm.inference import counterfactual_proba, predict
+from siscm.posterior import shared_law
 
 GROUPS = [[0, 2], [1, 3, 4]]
 
@@ -100,9 +101,66 @@ def test_monte_carlo_agrees_with_the_exact_law() -> None:
     np.testing.assert_array_equal(again, repeat)
 
 
+def produced(
+    rng: np.random.Generator, n: int, k: int, groups: list[list[int]] = GROUPS
+) -> tuple[np.ndarray, np.ndarray]:
+    """Log-marginals, and what the model made of them, some of it observed: several in a group."""
+    log_p = log_dirichlet(rng, (n, 5, k))
+    noise = np.empty((n, 5, k))
+    for group in groups:
+        noise[:, group] = rng.gumbel(size=(n, 1, k))
+    said = (log_p + noise).argmax(axis=-1)
+    return log_p, np.where(rng.random((n, 5)) < 0.7, said, -1)
+
+
+@given(rng=rngs(), n=st.integers(1, 6), k=st.integers(2, 5))
+def test_several_of_a_group_say_what_their_noise_says(
+    rng: np.random.Generator, n: int, k: int
+) -> None:
+    log_p, labels = produced(rng, n, k)
+    result = counterfactual_proba(log_p, labels, GROUPS, n_samples=64)
+    np.testing.assert_allclose(result.sum(axis=-1), 1, rtol=0, atol=1e-9)
+    for i in range(n):
+        for group in GROUPS:
+            seen = [g for g in group if labels[i, g] >= 0]
+            for h in set(group) - set(seen):
+                expected = np.exp(log_p[i, h])
+                if seen:
+                    found = shared_law(log_p[i, seen], labels[i, seen], log_p[i, [h]], 64)
+                    assert found is not None
+                    expected = found[0][0]
+                np.testing.assert_allclose(result[i, h], expected, rtol=0, atol=1e-12)
+            np.testing.assert_array_equal(result[i, seen], np.eye(k)[labels[i, seen]])
+
+
+def test_who_is_outside_the_group_does_not_matter() -> None:
+    rng = np.random.default_rng(3)
+    log_p, labels = produced(rng, 30, 4)
+    without = np.where(np.isin(np.arange(5), GROUPS[0]), -1, labels)
+    result, other = (counterfactual_proba(log_p, y, GROUPS) for y in (labels, without))
+    np.testing.assert_array_equal(result[:, GROUPS[1]], other[:, GROUPS[1]])
+    assert ((labels[:, GROUPS[1]] >= 0).sum(axis=1) > 1).any()
+
+
+def test_monte_carlo_agrees_where_several_were_observed() -> None:
+    """Weighted draws count for a quarter of their number at least in what is checked here."""
+    rng = np.random.default_rng(4)
+    everybody = [[0, 1, 2, 3, 4]]
+    log_p, labels = produced(rng, 40, 4, everybody)
+    n_labels = [len(set(y.tolist()) - {-1}) for y in labels]
+    assert n_labels.count(3) > 1 < n_labels.count(2)
+    n = 10_000
+    exact = counterfactual_proba(log_p, labels, everybody, n_samples=4096)
+    estimate = counterfactual_proba(
+        log_p, labels, everybody, method="monte_carlo", n_samples=n, rng=rng
+    )
+    error = np.sqrt((exact * (1 - exact)).clip(0) / (n / 4))
+    np.testing.assert_array_less(np.abs(estimate - exact), 4.5 * error + 4 / n)
+
+
 def test_inputs_stay_as_they_are() -> None:
     rng = np.random.default_rng(0)
-    log_p, labels = log_dirichlet(rng, (6, 5, 4)), observe(rng, 6, 4)
+    log_p, labels = produced(rng, 6, 4)
     log_p.flags.writeable = labels.flags.writeable = False
     counterfactual_proba(log_p, labels, GROUPS)
 
@@ -122,9 +180,14 @@ def refused(labels: object, words: str, groups: object = GROUPS, **options: obje
         counterfactual_proba(log_p, labels, groups, experts=NAMES, **options)
 
 
-def test_two_opinions_from_one_group_are_refused_by_name() -> None:
-    refused([[-1] * 5, [0, -1, 1, -1, -1]], "instance 1: experts 'Ann' and 'Cy' .*share a group")
-    refused([[1, 1, -1, 0, -1], [-1] * 5], "instance 0: experts 'Bob' and 'Dee'")
+def test_impossible_opinions_are_refused_by_name() -> None:
+    """Equal marginals, different labels."""
+    refused(
+        [[-1] * 5, [0, -1, 1, -1, -1]],
+        "instance 1: no noise makes expert 'Ann' say 0 and expert 'Cy' say 1, and they share one",
+    )
+    refused([[1, 1, -1, 0, -1], [-1] * 5], "instance 0: no noise .*'Bob' say 1 and expert 'Dee'")
+    refused([[1, 1, -1, 0, 1], [-1] * 5], "'Dee' say 'lo' and expert 'Eve'", classes=["lo", "hi"])
     # One each from two groups is fine.
     log_p = np.full((1, 5, 2), np.log(0.5))
     result = counterfactual_proba(log_p, [[0, 1, -1, -1, -1]], GROUPS)
@@ -133,7 +196,7 @@ def test_two_opinions_from_one_group_are_refused_by_name() -> None:
 
 def test_refusals_name_the_instance_if_told() -> None:
     refused([[0, -1, 1, -1, -1], [-1] * 5], "instance 'monday'", instances=["monday", "tuesday"])
-    refused([[-1] * 5] * 2, "1 instances and 5 experts are named", instances=["monday"])
+    refused([[-1] * 5] * 2, "1 instances, 5 experts and 2 classes are n", instances=["monday"])
 
 
 def test_refusals() -> None:
@@ -153,7 +216,7 @@ def test_refusals() -> None:
     refused(nobody, "n_samples", method="monte_carlo", n_samples=0, rng=rng)
     log_p = np.full((2, 5, 2), np.log(0.5))
     log_p[1, 3] = log([1, 0])
-    words = "instance 1: expert 'Dee' .*label code 1, .*probability zero.*min_proba"
+    words = "instance 1: expert 'Dee' .*chosen 1, .*probability zero.*min_proba"
     refused([[-1] * 5, [-1, -1, -1, 1, -1]], words, log_p=log_p)
     log_p[1, 3] = np.log([0.5, 0.6])
     refused(nobody, r"row \(1, 3\) sums to 1\.1", log_p=log_p)

@@ -432,7 +432,7 @@ def test_monte_carlo_is_near_the_exact_law(data: Any, fitted: GumbelMaxSISCM) ->
     ("options", "words"),
     [
         ({"method": "sampling"}, "method is 'sampling'"),
-        ({"method": "monte_carlo", "n_samples": 0}, "n_samples of at least 1; got"),
+        ({"method": "monte_carlo", "n_samples": 0}, "n_samples must be .* at least 1; got 0"),
     ],
 )
 def test_unknown_methods(data: Any, options: dict[str, Any], words: str) -> None:
@@ -483,9 +483,44 @@ def test_the_floor_makes_every_label_possible() -> None:
         without.counterfactual_proba(X, {"Bob": "hi"})
 
 
-def test_two_of_one_group_are_refused(data: Any, fitted: GumbelMaxSISCM) -> None:
-    with pytest.raises(ValueError, match="'Ann' and 'Cy' are observed and share a group"):
-        fitted.counterfactual_proba(data[0], {"Ann": "lo", "Cy": "lo"})
+@pytest.mark.parametrize("k", [2, 3, 5])
+def test_several_opinions_on_a_known_panel(k: int) -> None:
+    """Of what the model itself produced: as likely as it is said to be, label by label."""
+    n = 1_000
+    log_p, said = simulate(n, [[0, 1, 2, 3]], k, seed=k)
+    X, names = log_p.reshape(n, -1), list("abcd")
+    opinions = Opinions.from_codes(said, experts=names, classes=range(k))
+    model = GumbelMaxSISCM(KnownLaws(k), partition=[names], n_samples=32).fit(X, opinions)
+    observed = opinions.select(experts=list("abc"))
+    law = model.counterfactual_proba(X, observed)[:, 3]
+    assert (said[:, :3].max(axis=1) > said[:, :3].min(axis=1)).mean() > 0.3
+    for c in range(k):
+        error = np.sqrt((law[:, c] * (1 - law[:, c])).sum())
+        assert abs((said[:, 3] == c).sum() - law[:, c].sum()) < 4 * error
+    # And they are known better than from one of the three.
+    alone = model.counterfactual_proba(X, opinions.select(experts=["a"]))[:, 3]
+    rows = np.arange(n)
+    gain = np.log(law[rows, said[:, 3]]) - np.log(alone[rows, said[:, 3]] + 1e-12)
+    assert gain.mean() > 3 * gain.std() / np.sqrt(n)
+
+
+def test_the_order_of_the_observed_does_not_matter(data: Any, fitted: GumbelMaxSISCM) -> None:
+    found = fitted.counterfactual_proba(data[0], {"Ann": "lo", "Cy": "lo", "Dee": "hi"})
+    other = fitted.counterfactual_proba(data[0], {"Dee": "hi", "Cy": "lo", "Ann": "lo"})
+    np.testing.assert_array_equal(found, other)
+    marginal = np.exp(fitted.log_marginals(data[0]))
+    np.testing.assert_allclose(found[:, 1], marginal[:, 1], rtol=1e-12)
+
+
+def test_contradictions_are_refused_by_name() -> None:
+    X = np.zeros((6, 1))
+    opinions = Opinions.from_codes([[2, 2], [1, 1], [0, 0]] * 2, experts=["Ann", "Cy"])
+    model = GumbelMaxSISCM(DummyClassifier(), partition=[["Ann", "Cy"]]).fit(X, opinions)
+    words = (
+        "instance 0: no noise makes expert 'Ann' say 0 and expert 'Cy' say 2, and they share one"
+    )
+    with pytest.raises(ValueError, match=words):
+        model.counterfactual_proba(X, {"Ann": 0, "Cy": 2})
 
 
 @pytest.mark.parametrize(
@@ -649,7 +684,7 @@ def test_log_marginals_of_opinions_are_aligned_by_id(data: Any, fitted: GumbelMa
 
 
 def test_settings_are_checked_when_fitting(data: Any) -> None:
-    with pytest.raises(ValueError, match=r"n_samples .* got .* 2\.5"):
+    with pytest.raises(ValueError, match=r"n_samples must be .* got 2\.5"):
         GumbelMaxSISCM(method="monte_carlo", n_samples=2.5).fit(*data)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="RandomState"):
         GumbelMaxSISCM(random_state=np.random.RandomState(0)).fit(*data)  # type: ignore[arg-type]

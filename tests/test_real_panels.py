@@ -122,6 +122,18 @@ def test_figures_are_ready_for_json_and_say_what_was_learned(
         assert rows["method"].unique().tolist() == methods(developed)
 
 
+def test_the_shift_of_a_simulated_panel_is_none(panel: Panel) -> None:
+    """Its parts are drawn alike: promises of training are kept in the test part."""
+    found = real_panels.shift_figures(panel)
+    assert list(found) == ["training", "test"]
+    for part in found.values():
+        assert part["experts"] == 6
+        assert part["behind"] == len(training(panel)) / 6
+        assert part["label_1"] == pytest.approx(part["label_1_promised"], abs=0.03)
+        assert part["agreement"] == pytest.approx(part["agreement_promised"], abs=0.03)
+    assert found["test"]["opinions"] == len(panel.part("test"))
+
+
 def test_populations_are_those_of_the_issue() -> None:
     assert real_panels.POPULATIONS["MD-Agreement"] == {"60 opinions or more": 60, "everyone": 1}
     assert real_panels.POPULATIONS["HS-Brexit"] == {"everyone": 1}

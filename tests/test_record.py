@@ -52,6 +52,8 @@ def test_recording_leaves_the_rest_of_a_file_as_it_is(monkeypatch, tmp_path):
     monkeypatch.setattr("siscm.pages.ROOT", tmp_path)
     monkeypatch.setattr("siscm.record.panel_figures", lambda name: {"name": name})
     monkeypatch.setattr("siscm.record.graded_figures", lambda name: {"name": name})
+    monkeypatch.setattr("siscm.record.load_lewidi", lambda name: name)
+    monkeypatch.setattr("siscm.record.asking_figures", lambda panel, least: {"least": least})
     monkeypatch.setattr("siscm.record.published_counts", lambda: {"figures": {"images": 7}})
     main()
     written = expected("cifar10h")
@@ -59,6 +61,7 @@ def test_recording_leaves_the_rest_of_a_file_as_it_is(monkeypatch, tmp_path):
     assert written == {"paper": {"experts": 114}, "real": None}
     assert list(expected("panels")) == list(MIN_OPINIONS)
     assert list(expected("graded")) == list(POPULATIONS)
+    assert [entry["least"] for entry in expected("asking").values()] == list(MIN_OPINIONS.values())
 
 
 def _score(name, rule, scenario, score, groups="figures"):
@@ -173,6 +176,8 @@ def test_the_experiment_is_recorded_where_its_raw_file_is(monkeypatch, tmp_path)
     monkeypatch.setattr("siscm.pages.ROOT", tmp_path)
     monkeypatch.setattr("siscm.record.panel_figures", lambda name: {})
     monkeypatch.setattr("siscm.record.graded_figures", lambda name: {})
+    monkeypatch.setattr("siscm.record.load_lewidi", lambda name: name)
+    monkeypatch.setattr("siscm.record.asking_figures", lambda panel, least: {})
     monkeypatch.setattr("siscm.record.published_counts", dict)
     monkeypatch.setattr("siscm.record.experiment_kind", lambda: "real")
     monkeypatch.setattr("siscm.record.experiment", lambda: {"figures": {"experts": 114}})

@@ -1,0 +1,213 @@
+"""Tables of a contest, live and recorded on the real panels, for the book's pages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from siscm.contest import GRADED
+from siscm.evaluation import UNIFORM_WEIGHT
+from siscm.kinds import Data
+from siscm.pages import Html, expected, origin, table
+
+RIVAL = "rival"
+"""Shown in red: somebody else is better."""
+
+
+def standings_of(scores: dict[str, Any], by: str = "instance") -> pd.DataFrame:
+    """Standings at the usual weight of the uniform distribution, a row a method.
+
+    Parameters
+    ----------
+    scores
+        As from :func:`siscm.real_panels.score_figures`.
+    by
+        What the intervals are over: ``"instance"`` or ``"target"``.
+    """
+    rows = pd.DataFrame(scores[f"by_{by}"])
+    return rows[rows["weight"] == UNIFORM_WEIGHT].drop(columns="weight").set_index("method")
+
+
+def contest_table(scores: dict[str, Any], caption: str, kind: Data, note: str = "") -> Html:
+    """Log-loss and accuracy of every method, and by how much graded sharing is better.
+
+    Parameters
+    ----------
+    scores
+        As from :func:`siscm.real_panels.score_figures`.
+    caption, kind, note
+        As in :func:`siscm.pages.table`.
+    """
+    here, experts = (standings_of(scores, by) for by in ("instance", "target"))
+    frame = pd.DataFrame(
+        {
+            "log-loss": here["log_loss"].map("{:.3f}".format),
+            "above graded": here.apply(_between, axis=1, args=("log_loss_more",)),
+            "(experts)": experts.apply(_between, axis=1, args=("log_loss_more", False)),
+            "accuracy": here["accuracy"].map("{:.3f}".format),
+            "below graded": here.apply(_between, axis=1, args=("accuracy_less",)),
+        }
+    )
+    frame.iloc[0, [1, 2, 4]] = ""
+    frame.index.name = None
+    return table(frame, caption, kind, note)
+
+
+def _between(row: pd.Series[Any], column: str, middle: bool = True) -> str:
+    ends = f"[{row[f'{column}_low']:.4f}, {row[f'{column}_high']:.4f}]"
+    return f"{row[column]:.4f} {ends}" if middle else ends
+
+
+def weights_table(scores: dict[str, Any], caption: str, kind: Data, note: str = "") -> Html:
+    """Log-losses with more and less of the uniform distribution mixed in."""
+    frame = pd.DataFrame(scores["by_instance"])
+    frame = frame.pivot_table("log_loss", "method", "weight", sort=False).round(4)
+    frame.index.name, frame.columns.name = None, None
+    return table(frame.rename(columns="{:g}".format), caption, kind, note)
+
+
+def recorded(panel: str, population: str) -> dict[str, Any]:
+    """One population's figures in ``expected/graded.json``, and ``origin`` where from."""
+    entry = expected("graded")[panel]
+    return {**entry["populations"][population], "origin": origin(entry)}
+
+
+def recorded_contest(panel: str, population: str, part: str) -> Html:
+    """The contest on a real panel's test part, or in cross-validation, as recorded.
+
+    Parameters
+    ----------
+    part
+        ``"test"`` or ``"development"``.
+    """
+    entry = recorded(panel, population)
+    scores = entry[part]
+    where = {"test": "the test part", "development": "cross-validation before it was opened"}
+    caption = (
+        f"{panel}, {population}, {where[part]}: {scores['pairs']:,} ordered pairs. Above and below "
+        "graded: how much worse than graded sharing, with 95 % intervals over instances; in "
+        "brackets alone, over experts."
+    )
+    return contest_table(scores, caption, "recorded", entry["origin"])
+
+
+def recorded_models() -> Html:
+    """Sizes, noise, groups and sharing on the real panels, as recorded."""
+    columns = {}
+    for panel, entry in expected("graded").items():
+        for population, figures in entry["populations"].items():
+            model = figures["model"]
+            shares = model["sharing"]
+            columns[f"{panel}, {population}"] = {
+                "experts": f"{model['experts']:,}",
+                "instances": f"{model['instances']:,}",
+                "opinions": f"{model['opinions']:,}",
+                "likeliest noise": model["noise"],
+                "groups": f"{len(model['group_sizes'])}",
+                "sharing, least": f"{shares['0']:.2f}",
+                "sharing, median": f"{shares['0.5']:.2f}",
+                "sharing, most": f"{shares['1']:.2f}",
+            }
+    caption = "What was learned from the training and development parts of the real panels."
+    return table(pd.DataFrame(columns), caption, "recorded", origins())
+
+
+def recorded_sharing(panel: str, population: str) -> Html:
+    """Each expert's sharing on a real panel of few experts, as recorded."""
+    entry = recorded(panel, population)
+    frame = pd.DataFrame(entry["model"]["experts_sharing"]).round(2)
+    frame.index = pd.Index([f"expert {i}" for i in range(1, len(frame) + 1)])
+    caption = f"{panel}: how often each expert follows the common noise, with 95 % intervals."
+    return table(frame, caption, "recorded", entry["origin"])
+
+
+def recorded_calibration() -> Html:
+    """How often labels were said on the real panels, by the probability given, as recorded."""
+    columns = {}
+    for panel, entry in expected("graded").items():
+        for population, figures in entry["populations"].items():
+            bins = pd.DataFrame(figures["model"]["calibration"])
+            columns[f"{panel}, {population}"] = (
+                bins["probability"].map("{:.2f}".format) + ": " + bins["said"].map("{:.2f}".format)
+            )
+    frame = pd.DataFrame(columns)
+    caption = (
+        "Calibration of out-of-fold marginals on the real panels, training part: mean probability "
+        "of each tenth, and how often it was said."
+    )
+    return table(frame, caption, "recorded", origins())
+
+
+def recorded_verdict(part: str = "test") -> Html:
+    """Who is better on the real panels: graded sharing, the rival, or neither, as recorded.
+
+    Neither, if the 95 % interval over instances of the difference in log-loss holds zero.
+    """
+    columns = {
+        f"{panel}, {population}": standings_of(figures[part]).iloc[1:].apply(_verdict, axis=1)
+        for panel, entry in expected("graded").items()
+        for population, figures in entry["populations"].items()
+    }
+    frame = pd.DataFrame(columns)
+    frame.index.name = None
+    caption = (
+        "Whose log-loss is lower: graded sharing's, the rival's, or neither, because the 95 % "
+        "interval of the difference holds zero."
+    )
+    return table(frame, caption, "recorded", origins(), alarm=RIVAL)
+
+
+def _verdict(row: pd.Series[Any]) -> str:
+    if row["log_loss_more_low"] > 0:
+        return "graded"
+    return RIVAL if row["log_loss_more_high"] < 0 else "neither"
+
+
+def origins() -> str:
+    """When and from which files all figures of the real panels were recorded."""
+    return "; ".join(f"{name}: {origin(entry)}" for name, entry in expected("graded").items())
+
+
+SHIFT = {
+    "experts": "experts",
+    "opinions": "opinions",
+    "behind": "training opinions behind an opinion, median",
+    "label_1": "how often 'yes' was said",
+    "label_1_promised": "how often marginals promise it",
+    "agreement": "how often two agree",
+    "agreement_promised": "how often graded sharing promises it",
+}
+"""The figures of :func:`siscm.real_panels.shift_figures`, in words."""
+
+
+def recorded_shift(panel: str) -> Html:
+    """How the test part of a real panel differs from training, as recorded."""
+    entry = expected("graded")[panel]
+    columns = {
+        f"{population}, {part}": [f"{figures['shift'][part][key]:,.4g}" for key in SHIFT]
+        for population, figures in entry["populations"].items()
+        for part in ("training", "test")
+    }
+    frame = pd.DataFrame(columns, index=list(SHIFT.values()))
+    caption = f"{panel}: training (out-of-fold) and test."
+    return table(frame, caption, "recorded", origin(entry))
+
+
+def recorded_candidates() -> Html:
+    """Log-loss of graded sharing, by the candidate recorded first and by this one."""
+    rows = {}
+    for panel, entry in expected("graded").items():
+        first = expected("graded_first")[panel]["populations"]
+        for population, figures in entry["populations"].items():
+            rows[f"{panel}, {population}"] = {
+                f"{candidate}, {part}": f"{loss:.4f}"
+                for part in ("development", "test")
+                for candidate, loss in (
+                    ("first", first[population][part][GRADED]),
+                    ("this one", standings_of(figures[part])["log_loss"][GRADED]),
+                )
+            }
+    frame = pd.DataFrame.from_dict(rows, orient="index")
+    caption = "Log-loss of graded sharing, the first candidate and this one."
+    return table(frame, caption, "recorded", origins())
