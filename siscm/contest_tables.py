@@ -145,9 +145,9 @@ def recorded_verdict(part: str = "test") -> Html:
     Neither, if the 95 % interval over instances of the difference in log-loss holds zero.
     """
     columns = {
-        f"{panel}, {population}": standings_of(figures[part]).iloc[1:].apply(_verdict, axis=1)
+        f"{panel}, {population}": verdicts(panel, population, part)
         for panel, entry in expected("graded").items()
-        for population, figures in entry["populations"].items()
+        for population in entry["populations"]
     }
     frame = pd.DataFrame(columns)
     frame.index.name = None
@@ -156,6 +156,13 @@ def recorded_verdict(part: str = "test") -> Html:
         "interval of the difference holds zero."
     )
     return table(frame, caption, "recorded", origins(), alarm=RIVAL)
+
+
+def verdicts(panel: str, population: str, part: str = "test") -> pd.Series[Any]:
+    """Of each rival, whose log-loss is lower: ``"graded"``, :data:`RIVAL`, or ``"neither"``."""
+    rivals = standings_of(recorded(panel, population)[part]).drop(index=GRADED)
+    found: pd.Series[Any] = rivals.apply(_verdict, axis=1)
+    return found
 
 
 def _verdict(row: pd.Series[Any]) -> str:
@@ -185,7 +192,7 @@ def recorded_shift(panel: str) -> Html:
     """How the test part of a real panel differs from training, as recorded."""
     entry = expected("graded")[panel]
     columns = {
-        f"{population}, {part}": [f"{figures['shift'][part][key]:,.4g}" for key in SHIFT]
+        f"{population}, {part}": [f"{figures['shift'][part][key]:,.10g}" for key in SHIFT]
         for population, figures in entry["populations"].items()
         for part in ("training", "test")
     }

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Literal
 
-Data = Literal["simulated", "twin", "real", "recorded", "example", "synthetic", "benchmark"]
+Data = Literal["simulated", "twin", "real", "own", "recorded", "example", "synthetic", "benchmark"]
 
 LABELS: dict[Data, str] = {
     "simulated": "simulated data",
     "twin": "simulated twin",
     "real": "real data",
+    "own": "your data",
     "recorded": "recorded on the real files",
     "example": "worked example",
     "synthetic": "synthetic experts",
@@ -21,6 +22,7 @@ COLOURS: dict[Data, str] = {
     "simulated": "#8a4b00",
     "twin": "#8a4b00",
     "real": "#0b5a3c",
+    "own": "#0b5a3c",
     "recorded": "#134b8a",
     "example": "#4a4a4a",
     "synthetic": "#4a4a4a",
@@ -34,6 +36,8 @@ BANNERS: dict[Data, str] = {
     "invented annotators, opinions and images. It was calibrated to figures that the paper "
     "gives, so agreement with them is no evidence. Tables marked otherwise are the exception.",
     "real": "The data on this page are the real files.",
+    "own": "The data on this page are the files that you named. Tables marked otherwise are the "
+    "exception.",
     "example": "Every number on this page comes from made-up experts; no panel is used.",
     "synthetic": "The experts on this page are made up, as in the paper's synthetic experiment: "
     "their habits and groups are known. No data file is read.",

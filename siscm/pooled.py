@@ -67,6 +67,9 @@ class PooledMarginals(BaseEstimator):  # type: ignore[misc] # scikit-learn has n
         Floor of every marginal probability, renormalised.
     random_state
         Seed of the folds, and of a base that is random and has no seed of its own.
+    own_slopes
+        Whether experts get slopes of their own on features that are numbers: most of the time
+        that a fit takes.
 
     Attributes
     ----------
@@ -99,11 +102,13 @@ class PooledMarginals(BaseEstimator):  # type: ignore[misc] # scikit-learn has n
         n_folds: int = 5,
         min_proba: float = 1e-4,
         random_state: int | np.random.Generator | None = 0,
+        own_slopes: bool = True,
     ) -> None:
         self.base = base
         self.n_folds = n_folds
         self.min_proba = min_proba
         self.random_state = random_state
+        self.own_slopes = own_slopes
 
     def fit(self, X: Any, opinions: Opinions) -> Self:
         """Learn the pooled classifier and every expert's deviation from it.
@@ -150,7 +155,8 @@ class PooledMarginals(BaseEstimator):  # type: ignore[misc] # scikit-learn has n
         bases = self._bases(features)
         scores = [said.out_of_fold_scores(base, features) for base in bases]
         best = int(np.argmin([said.loss(f[said.instance]) for f in scores]))
-        self.used_, self.components_ = said.used, _components(features)
+        self.used_ = said.used
+        self.components_ = _components(features) if self.own_slopes else None
         self.base_ = said.fit_base(bases[best], features, said.everything)
         z = self._z(features)
         spreads = SLOPE_SPREADS if z.shape[1] else (0.0,)
@@ -247,7 +253,7 @@ class _Said:
         y = self.label[rows]
         if (y == y[0]).all():
             return DummyClassifier(strategy="prior").fit(design[rows], y)
-        return LogisticRegression(max_iter=2000, tol=1e-6).fit(design[rows], y)
+        return LogisticRegression(solver="newton-cg", max_iter=2000, tol=1e-6).fit(design[rows], y)
 
     def out_of_fold(self, scores: FloatArray, z: FloatArray, spread: float) -> FloatArray:
         """Log-marginals (n_opinions, k), each by deviations that saw no opinion on its instance."""

@@ -103,4 +103,4 @@ def test_candidates_and_shift_are_shown() -> None:
         assert f"{recorded(part, 'HS-Brexit', 'everyone')['log_loss'][GRADED]:.4f}" in text
     shift = contest_tables.recorded_shift("MD-Agreement").text
     figures = pages.expected("graded")["MD-Agreement"]["populations"]["everyone"]["shift"]
-    assert f"{figures['test']['agreement']:.4g}" in shift
+    assert f"{figures['test']['agreement']:.10g}" in shift

@@ -70,6 +70,16 @@ def fitted(panel: Any) -> PooledMarginals:
     return PooledMarginals(BASE).fit(*panel[:2])
 
 
+def test_without_slopes_of_their_own_experts_have_offsets_only(panel: Any) -> None:
+    X, opinions, _ = panel
+    model = PooledMarginals(BASE, own_slopes=False).fit(X, opinions)
+    assert model.slope_spread_ == 0
+    as_text = pd.DataFrame(X, index=opinions.instances).astype(object)
+    base = make_pipeline(ColumnTransformer([("all", "passthrough", [0, 1, 2])]), BASE)
+    never = PooledMarginals(base).fit(as_text, opinions)
+    np.testing.assert_allclose(model.out_of_fold_, never.out_of_fold_, atol=1e-6)
+
+
 # Conventions
 
 

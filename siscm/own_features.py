@@ -1,0 +1,255 @@
+"""Features of a user's file: numbers, categories and texts told apart, gaps filled, marginals.
+
+What a cell holds is never repeated in a message: it may be a text that offends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pandas as pd
+from sklearn.compose import ColumnTransformer
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from siscm.own_files import ROW, Problems, read_csv, rows
+from siscm.own_opinions import find_columns, same_spelling
+from siscm.pooled import PooledMarginals
+
+Kind = Literal["number", "category", "text"]
+
+WORDS = 4
+"""Words of an average cell from which a column that seldom repeats itself is one of texts."""
+
+MOSTLY = 0.9
+"""Share of numbers among a column's values from which the others are taken for gaps."""
+
+RARE = 5
+"""A category of fewer training opinions is pooled with the other rare ones."""
+
+FEW_TEXTS = 200
+"""With at least so many texts, a word has to stand in two of them to count."""
+
+FEW_CELLS = 30_000
+"""Opinions times labels up to which numbers are learned from in the slow and thorough way."""
+
+
+def read_features(
+    path: Path,
+    instance: str,
+    about: set[str] | None,
+    kinds: Mapping[str, Kind],
+    problems: Problems,
+) -> tuple[pd.DataFrame, dict[Hashable, Kind]] | None:
+    """Features by instance without gaps, and the kind of each column; None if there is no id.
+
+    A column of numbers with gaps gets the median there, and a column of its own that says where
+    they were.
+
+    Parameters
+    ----------
+    path
+        A CSV file with a row an instance.
+    instance
+        The column that holds the ids.
+    about
+        Instances with opinions, from which medians are taken; None if unknown.
+    kinds
+        Of columns that are not to be guessed.
+    """
+    file = path.name
+    table = read_csv(path, problems, [instance])
+    names = None
+    if table is not None:
+        names = find_columns(table, {"instance": instance}, file, problems)
+    if table is None or names is None:
+        return None
+    strange = [name for name in kinds if name not in table.columns]
+    if strange or not set(kinds.values()) <= set(get_args(Kind)):
+        has = ", ".join(map(repr, table.columns[:8]))
+        trouble = f"kinds= names {strange or sorted(kinds.values())}; the columns are {has}"
+        advice = f"Give {{column: kind}}, of {', '.join(get_args(Kind))}."
+        problems.add("fatal", file, trouble, [], advice)
+        return None
+    table = _one_row_each(table, names["instance"], file, problems)
+    if about is not None:
+        strangers = [name for name in table.index if name not in about]
+        if strangers and len(strangers) < len(table):
+            advice = "Nothing: they are taken for new cases."
+            trouble = "instances with features but without opinions"
+            problems.add("look", file, trouble, strangers, advice)
+    learned = table.index.isin(about) if about is not None else np.ones(len(table), dtype=bool)
+    if not learned.any():
+        learned[:] = True
+    return _columns(table, learned, kinds, file, problems)
+
+
+def _one_row_each(table: pd.DataFrame, name: str, file: str, problems: Problems) -> pd.DataFrame:
+    """The table by instance, each once."""
+    gaps = table.index[table[name].isna()]
+    if len(gaps):
+        problems.add("left out", file, "rows without an instance", rows(gaps), "Give their ids.")
+    table = table.dropna(subset=[name])
+    table = table.assign(**{name: same_spelling(table[name], "instance", file, problems)})
+    repeated = table.duplicated()
+    if repeated.any():
+        trouble, where = "rows that repeat an equal one: counted once", rows(table.index[repeated])
+        problems.add("mended", file, trouble, where, "Nothing; or remove the repeats.")
+        table = table[~repeated]
+    again = table.duplicated(name)
+    if again.any():
+        where = [f"{one!r} ({ROW} {row})" for row, one in table.loc[again, name].items()]
+        trouble = "instances described again, and otherwise: the first row counts"
+        problems.add("mended", file, trouble, where, "Keep the row that is right.")
+        table = table[~again]
+    return table.set_index(name).rename_axis("instance")
+
+
+def _columns(
+    table: pd.DataFrame,
+    learned: Any,
+    kinds: Mapping[str, Kind],
+    file: str,
+    problems: Problems,
+) -> tuple[pd.DataFrame, dict[Hashable, Kind]]:
+    """Every column filled, or left out, with the reason."""
+    filled: dict[str, pd.Series[Any]] = {}
+    found: dict[Hashable, Kind] = {}
+    dropped: dict[str, list[str]] = {}
+    kept: list[str] = []
+    for name in table.columns:
+        column = table[name]
+        kind = kinds.get(name) or guess_kind(column)
+        twin = next((other for other in kept if table[other].equals(column)), None)
+        if column[learned].nunique(dropna=False) < 2:
+            dropped.setdefault("columns that hold one value, or none", []).append(name)
+        elif twin is not None:
+            dropped.setdefault("columns equal to one before", []).append(f"{name} (= {twin})")
+        elif kind is None:
+            dropped.setdefault(
+                "columns whose values all differ and are no texts: ids, dates", []
+            ).append(name)
+        elif kind == "text" and not _has_words(column[learned]):
+            dropped.setdefault("columns of texts without a common word", []).append(name)
+        else:
+            kept.append(name)
+            new = _filled(column, kind, learned, file, problems)
+            filled |= {str(one.name): one for one in new}
+            found |= {str(one.name): kind for one in new}
+    for trouble, names in dropped.items():
+        advice = "Nothing, unless it should matter; kinds= says what a column holds."
+        problems.add("left out", file, trouble, [f"column {n}" for n in names], advice)
+    if not filled:
+        advice = "Marginals come from label frequencies."
+        problems.add("look", file, "no column that can be used", [], advice)
+    return pd.DataFrame(filled, index=table.index).sort_index(), found
+
+
+def guess_kind(column: pd.Series[Any]) -> Kind | None:
+    """Number, category or text; None for values that all differ and are neither."""
+    values = column.dropna()
+    if values.empty:
+        return "category"
+    if to_numbers(values).notna().mean() >= MOSTLY:
+        return "number"
+    if values.nunique() <= len(values) / 2:
+        return "category"
+    return "text" if np.mean([len(value.split()) for value in values]) >= WORDS else None
+
+
+def to_numbers(values: pd.Series[Any]) -> pd.Series[Any]:
+    """Text as numbers, with a decimal point or, in the whole column, a comma; NaN where it is none.
+
+    Infinite values stay infinite.
+    """
+    numbers = pd.to_numeric(values, errors="coerce")
+    with_comma = pd.to_numeric(
+        values.str.replace(",", ".", regex=False).where(values.str.count(",") <= 1),
+        errors="coerce",
+    )
+    better = with_comma.notna().sum() > numbers.notna().sum()
+    return (with_comma if better else numbers).astype(np.float64)
+
+
+def _has_words(column: pd.Series[Any]) -> bool:
+    try:
+        _words(len(column)).fit(column.fillna(""))
+    except ValueError:
+        return False
+    return True
+
+
+def _filled(
+    column: pd.Series[Any], kind: Kind, learned: Any, file: str, problems: Problems
+) -> list[pd.Series[Any]]:
+    """The column without gaps; for numbers with gaps, also where they were."""
+    name = column.name
+    gaps = column.isna()
+    if kind != "number":
+        if gaps.any():
+            what = "gaps, taken for empty texts" if kind == "text" else "gaps, taken for a category"
+            _gaps(name, what, gaps, file, problems)
+        return [column.fillna("").astype(object)]
+    numbers = to_numbers(column.fillna(""))
+    infinite = np.isinf(numbers)
+    odd = numbers.isna() & ~gaps
+    if infinite.any():
+        _gaps(name, "infinite values, taken for gaps", infinite, file, problems)
+    if odd.any():
+        _gaps(name, "values that are no numbers, taken for gaps", odd, file, problems)
+    if gaps.any():
+        _gaps(name, "gaps, filled with the median", gaps, file, problems)
+    numbers = numbers.mask(infinite)
+    lost = numbers.isna()
+    middle = numbers[learned].median()
+    out = [numbers.fillna(0.0 if np.isnan(middle) else middle)]
+    if lost[learned].any() and not lost[learned].all():
+        out.append(lost.astype(np.float64).rename(f"{name} is missing"))
+    return out
+
+
+def _gaps(name: Any, what: str, where: pd.Series[Any], file: str, problems: Problems) -> None:
+    places = [f"instance {one!r}" for one in where.index[where]]
+    advice = "Nothing; better, restore the values."
+    problems.add("mended", file, f"column {name!r}: {what}", places, advice)
+
+
+def _words(n: int) -> TfidfVectorizer:
+    return TfidfVectorizer(sublinear_tf=True, min_df=2 if n >= FEW_TEXTS else 1)
+
+
+def marginals_for(
+    X: pd.DataFrame, kinds: Mapping[Hashable, Kind], n_cells: int = 0
+) -> PooledMarginals:
+    """Marginals from whatever features there are, each kind in its own way.
+
+    Numbers standardised, categories one column a value with the rare ones pooled, texts as word
+    weights: for all experts together, and corrected for each. Without features: how often each
+    label is said, by all and by each. Numbers alone also get slopes of each expert's own, and a
+    penalty chosen out-of-fold, unless there is too much to learn from for that.
+
+    Parameters
+    ----------
+    X, kinds
+        As of :class:`siscm.own_panel.OwnPanel`.
+    n_cells
+        Opinions to learn from, times labels.
+    """
+    by_kind: dict[str, list[Any]] = {kind: [] for kind in get_args(Kind)}
+    for column in X.columns:
+        by_kind[kinds[column]].append(column)
+    if not X.shape[1] or (len(by_kind["number"]) == X.shape[1] and n_cells <= FEW_CELLS):
+        return PooledMarginals()
+    pool = OneHotEncoder(handle_unknown="infrequent_if_exist", min_frequency=RARE)
+    parts: list[tuple[str, Any, Any]] = [
+        ("numbers", StandardScaler(), by_kind["number"]),
+        ("categories", pool, by_kind["category"]),
+    ]
+    parts += [(f"words of {column}", _words(len(X)), column) for column in by_kind["text"]]
+    base = make_pipeline(ColumnTransformer(parts), LogisticRegression(max_iter=1000))
+    return PooledMarginals(base, own_slopes=False)

@@ -1,0 +1,213 @@
+"""The opinions of a user's file, made clean: one row an opinion, each name spelt one way."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from siscm.own_files import Problems, plain_name, rows
+
+MOST_LABELS = 50
+"""More different labels than that are taken for texts or measurements."""
+
+
+def clean_opinions(
+    table: pd.DataFrame, columns: dict[str, str], file: str, problems: Problems
+) -> pd.DataFrame | None:
+    """The opinions with columns ``instance``, ``expert``, ``label``; None if a column is missing.
+
+    Parameters
+    ----------
+    table
+        As from :func:`siscm.own_files.read_csv`.
+    columns
+        The name of the column for each role.
+    """
+    names = find_columns(table, columns, file, problems)
+    if names is None:
+        return None
+    said = table[list(names.values())].set_axis(list(names), axis=1)
+    said = _complete(said, file, problems)
+    if said.empty:
+        problems.add("fatal", file, "no row is complete", [], "Fill its columns.")
+        return None
+    for role in said.columns:
+        said[role] = same_spelling(said[role], role, file, problems)
+    said["label"] = _labels(said["label"], file, problems)
+    n_labels = said["label"].nunique()
+    if n_labels > MOST_LABELS:
+        trouble = f"{n_labels:,} different labels: they look like texts or measurements"
+        advice = "Name the right column with label=, or sort the values into a few labels."
+        problems.add("fatal", file, trouble, [], advice)
+        return None
+    return _once(said, file, problems)
+
+
+def find_columns(
+    table: pd.DataFrame, columns: dict[str, str], file: str, problems: Problems
+) -> dict[str, str] | None:
+    """The table's column for each role; None, and a problem, if one is missing."""
+    folded = {column.casefold(): column for column in reversed(table.columns)}
+    found: dict[str, str] = {}
+    missing: dict[str, str] = {}
+    for role, wanted in columns.items():
+        name = wanted if wanted in table.columns else folded.get(plain_name(wanted).casefold())
+        if name is None:
+            missing[role] = wanted
+            continue
+        found[role] = name
+        if name != wanted:
+            trouble = f"no column {wanted!r}; {name!r} was taken for it"
+            problems.add("mended", file, trouble, [f"column {name}"], "Rename it, to be sure.")
+    if missing:
+        has = ", ".join(map(repr, table.columns[:8])) + (" ..." if len(table.columns) > 8 else "")
+        trouble = f"no column {', '.join(map(repr, missing.values()))}; it has {has}"
+        said = ", ".join(f"{role}=" for role in missing)
+        advice = f"Rename columns, or say which are meant with {said}."
+        if len(columns) > 1 and _is_wide(table, set(found.values())):
+            trouble += "; it looks wide, with a row an instance and a column an expert"
+            advice = "Make it long: table.melt(id_vars=..., var_name='expert', value_name='label')."
+        problems.add("fatal", file, trouble, [], advice)
+        return None
+    if len(set(found.values())) < len(found):
+        trouble = f"one column stands for two of {', '.join(found)}"
+        problems.add("fatal", file, trouble, [], "Name three different columns.")
+        return None
+    return found
+
+
+def _is_wide(table: pd.DataFrame, known: set[str]) -> bool:
+    """Whether all columns but one hold the same few values: a column an expert."""
+    others = [c for c in table.columns if c not in known]
+    others = others if known else others[1:]
+    values = [set(table[column].dropna()) for column in others]
+    every = set().union(*values)
+    return (
+        len(others) > 1
+        and len(every) <= min(20, max(2, len(table) // 2))
+        and all(len(mine) * 2 > len(every) for mine in values if mine)
+    )
+
+
+def _complete(said: pd.DataFrame, file: str, problems: Problems) -> pd.DataFrame:
+    """The rows that have an instance, an expert and a label."""
+    for role in said.columns:
+        gaps = said.index[said[role].isna()]
+        if len(gaps):
+            advice = "Nothing, if nobody was asked there; else restore the value."
+            problems.add("left out", file, f"rows without {_a(role)}", rows(gaps), advice)
+    return said.dropna().copy()
+
+
+def _a(role: str) -> str:
+    return f"an {role}" if role[0] in "aei" else f"a {role}"
+
+
+def same_spelling(
+    column: pd.Series[Any], role: str, file: str, problems: Problems
+) -> pd.Series[Any]:
+    """Names spelt one way: inner spaces and Unicode forms never matter; for labels, nor does case.
+
+    Instances and experts whose names differ only by upper and lower case stay apart, for ids can
+    be like that; a person should look.
+    """
+    spelt = {name: plain_name(unicodedata.normalize("NFC", name)) for name in column.unique()}
+    whole = [name for name in spelt.values() if name.endswith(".0")]
+    if role != "label" and len(whole) == len(spelt) and all(_is_number(n) for n in whole):
+        spelt = {name: new.removesuffix(".0") for name, new in spelt.items()}
+        look = f"Look whether the {role}s are whole numbers; they were made such."
+        problems.add("mended", file, f"{role}s are written as 1.0, 2.0, ...", whole, look)
+    kept = column.map(spelt)
+    merged = _alike(spelt, spelt.__getitem__)
+    if merged:
+        again = "Spell them one way in the file."
+        trouble = f"{role}s that differ only by spaces or the coding of accents: merged"
+        problems.add("mended", file, trouble, merged, again)
+    by_case = _alike(dict.fromkeys(kept.unique()), str.casefold)
+    if by_case and role == "label":
+        counts = kept.value_counts()
+        usual = {n.casefold(): n for n in sorted(counts.index, key=lambda n: (counts[n], n))}
+        kept = kept.map(lambda name: usual[name.casefold()])
+        trouble = "labels that differ only by upper and lower case: merged"
+        problems.add("mended", file, trouble, by_case, "Spell them one way in the file.")
+    elif by_case:
+        trouble = f"{role}s that differ only by upper and lower case: kept apart"
+        problems.add("look", file, trouble, by_case, "Spell them one way if they are the same.")
+    return kept
+
+
+def _alike(names: dict[str, Any], key: Any) -> list[str]:
+    """Spellings that have one key, joined by a slash."""
+    by_key: dict[str, list[str]] = {}
+    for name in names:
+        by_key.setdefault(key(name), []).append(name)
+    return [" / ".join(map(repr, sorted(some))) for some in by_key.values() if len(some) > 1]
+
+
+def _is_number(name: str) -> bool:
+    try:
+        return abs(float(name)) < float("inf")
+    except ValueError:
+        return False
+
+
+def _labels(column: pd.Series[Any], file: str, problems: Problems) -> pd.Series[Any]:
+    """Labels that are numbers get one spelling each: 1 and 1.0 are one label."""
+    found = column.unique()
+    if not all(_is_number(name) for name in found):
+        return column
+    plain = {name: f"{float(name):.12g}" for name in found}
+    alike = _alike(plain, plain.__getitem__)
+    if alike:
+        trouble = "labels that are one number written in two ways: merged"
+        problems.add("mended", file, trouble, alike, "Write each label one way in the file.")
+    return column.map(plain)
+
+
+def numeric_order(column: pd.Series[Any]) -> list[str] | None:
+    """The labels by value if all are numbers; otherwise None, and they are sorted as text."""
+    found = column.unique().tolist()
+    return sorted(found, key=float) if all(_is_number(name) for name in found) else None
+
+
+def in_order(
+    said: pd.DataFrame, order: Sequence[str], file: str, problems: Problems
+) -> list[str] | None:
+    """The labels in the order that the user gave, matched without regard to case and spaces."""
+    found = {name.casefold(): name for name in said["label"].unique()}
+    given = [plain_name(str(name)) for name in order]
+    folded = [name.casefold() for name in given]
+    missing = [name for key, name in found.items() if key not in folded]
+    if missing or len(set(folded)) < len(folded):
+        trouble = "labels that are not in order=" if missing else "order= names a label twice"
+        where = missing or given
+        problems.add("fatal", file, trouble, where, "Give each label once, lowest first.")
+        return None
+    return [found.get(key, name) for key, name in zip(folded, given, strict=True)]
+
+
+def _once(said: pd.DataFrame, file: str, problems: Problems) -> pd.DataFrame:
+    """One opinion an expert and instance: repeats count once, contradictions not at all."""
+    repeated = said.duplicated()
+    if repeated.any():
+        advice = "Nothing; or remove the repeats."
+        trouble = "opinions that repeat an equal one: counted once"
+        problems.add("mended", file, trouble, rows(said.index[repeated]), advice)
+        said = said[~repeated]
+    pair = ["instance", "expert"]
+    contrary = said.duplicated(pair, keep=False)
+    if contrary.any():
+        where = [
+            f"expert {expert!r} about {instance!r}: {' / '.join(sorted(some['label']))} "
+            f"({', '.join(rows(some.index))})"
+            for (instance, expert), some in said[contrary].groupby(pair, sort=False)
+        ]
+        advice = "Keep the opinion that is meant."
+        problems.add("left out", file, "experts who contradict themselves", where, advice)
+        said = said[~contrary]
+    if said.empty:
+        problems.add("fatal", file, "no opinion is left", [], "See the other problems.")
+    return said

@@ -1,0 +1,202 @@
+"""A panel of one's own: two CSV files, checked until every problem in them has a name.
+
+What can be mended is mended, what cannot is left out, and both are told. Only what leaves
+nothing to work with is an error, and it names the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from siscm.checks import IntArray
+from siscm.opinions import Opinions
+from siscm.own_features import Kind, read_features
+from siscm.own_files import Problems, read_csv
+from siscm.own_opinions import clean_opinions, in_order, numeric_order
+from siscm.own_thin import thin_places
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OwnPanel:
+    """What a user's files hold, after everything that could be mended was.
+
+    Parameters
+    ----------
+    opinions
+        Of all instances that either file knows, so some may have none.
+    X
+        Features of all instances, gaps filled; no column if there are none.
+    kinds
+        What each column of ``X`` holds: ``"number"``, ``"category"`` or ``"text"``.
+    ordered
+        Whether the labels have an order: given by the user, or three or more numbers.
+    """
+
+    opinions: Opinions
+    X: pd.DataFrame
+    kinds: dict[Hashable, Kind]
+    ordered: bool
+
+    @property
+    def n_opinions(self) -> IntArray:
+        """(n_instances,): how many opinions there are about each."""
+        counts: IntArray = self.opinions.votes.sum(axis=1)
+        return counts
+
+    def cases(self, few: int = 1) -> pd.Index[Any]:
+        """New cases: the instances with at most so many opinions, the fewest first.
+
+        Without any, the twenty instances with the fewest opinions, so that there is something
+        to look at.
+        """
+        counts = self.n_opinions
+        order = np.argsort(counts, kind="stable")
+        n = int((counts <= few).sum())
+        return self.opinions.instances[order[: n or 20]]
+
+    def __repr__(self) -> str:
+        features = f"{self.X.shape[1]} features" if self.X.shape[1] else "no features"
+        return f"<OwnPanel: {self.opinions!r}, {features}>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Checked:
+    """What was found in the files: problems, and a panel unless one of them is fatal."""
+
+    problems: pd.DataFrame
+    _found: Problems
+    _panel: OwnPanel | None
+
+    @property
+    def panel(self) -> OwnPanel:
+        """The panel.
+
+        Raises
+        ------
+        ValueError
+            If there is a fatal problem; names all that are, with file and what to do.
+        """
+        self._found.refuse()
+        assert self._panel is not None
+        return self._panel
+
+    def __repr__(self) -> str:
+        return f"<Checked: {len(self.problems)} problem(s), {self._panel!r}>"
+
+
+def check_files(
+    opinions: str | Path,
+    features: str | Path | None = None,
+    *,
+    instance: str = "instance",
+    expert: str = "expert",
+    label: str = "label",
+    order: Sequence[str] | None = None,
+    kinds: dict[str, Kind] | None = None,
+) -> Checked:
+    """Read a CSV of opinions, and one of features if there is one; name every problem.
+
+    Parameters
+    ----------
+    opinions
+        One row an opinion.
+    features
+        One row an instance: numbers, categories, texts, with or without gaps.
+    instance, expert, label
+        Names of the columns of the opinions; ``instance`` also of the features.
+    order
+        The labels from the lowest to the highest, if they have an order. Labels that are numbers
+        are put in theirs anyway.
+    kinds
+        What columns of features hold, where it is not to be guessed: ``"number"``,
+        ``"category"`` or ``"text"``.
+
+    Returns
+    -------
+    Checked
+        ``problems``, a table with a row a problem: ``outcome`` (fatal, left out, mended, or look),
+        ``file``, ``problem``, ``where``, ``how many``, ``what to do``. And ``panel``, an error
+        if a problem is fatal.
+    """
+    problems = Problems()
+    panel = _read(
+        Path(opinions),
+        None if features is None else Path(features),
+        {"instance": instance, "expert": expert, "label": label},
+        order,
+        kinds or {},
+        problems,
+    )
+    return Checked(problems.table(), problems, panel)
+
+
+def _read(
+    said_path: Path,
+    features_path: Path | None,
+    columns: dict[str, str],
+    order: Sequence[str] | None,
+    kinds: dict[str, Kind],
+    problems: Problems,
+) -> OwnPanel | None:
+    table = read_csv(said_path, problems, list(columns.values()))
+    said = None if table is None else clean_opinions(table, columns, said_path.name, problems)
+    X: pd.DataFrame | None = None
+    found: dict[Hashable, Kind] = {}
+    if features_path is not None:
+        about = None if said is None else set(said["instance"])
+        features = read_features(features_path, columns["instance"], about, kinds, problems)
+        if features is not None:
+            X, found = features
+    if said is None or said.empty:
+        return None
+    if X is None:
+        X = pd.DataFrame(index=pd.Index(sorted(said["instance"].unique()), name="instance"))
+    else:
+        said = _with_features(said, X, said_path.name, problems)
+    labels = None if order is None else in_order(said, order, said_path.name, problems)
+    numbers = numeric_order(said["label"]) if labels is None else None
+    instances = None if problems.fatal else X.index
+    opinions = Opinions.from_long(said, instances=instances, classes=labels or numbers)
+    thin_places(opinions, said_path.name, problems)
+    if problems.fatal:
+        return None
+    return OwnPanel(opinions, X, found, labels is not None or len(numbers or []) > 2)
+
+
+def _with_features(
+    said: pd.DataFrame, X: pd.DataFrame, file: str, problems: Problems
+) -> pd.DataFrame:
+    """The opinions about instances that have features."""
+    known = said["instance"].isin(X.index)
+    if known.all():
+        return said
+    lacking = said.loc[~known, "instance"].unique()
+    advice = "Add rows for them to the features, or set FEATURES = None."
+    alike = _look_alikes(lacking, X.index)
+    if alike:
+        advice = f"Write ids alike in both files: {alike}."
+    if not known.any():
+        trouble = "no instance with opinions is in the file of features"
+        problems.add("fatal", file, trouble, [], advice)
+        return said
+    problems.add("left out", file, "instances without features", list(lacking), advice)
+    return said[known]
+
+
+def _look_alikes(lacking: Any, known: pd.Index[Any]) -> str:
+    """An id that differs only by leading zeros, a decimal point, or upper and lower case."""
+
+    def core(name: str) -> str:
+        return name.casefold().removesuffix(".0").lstrip("0")
+
+    cores = {core(name): name for name in known}
+    for name in lacking:
+        if core(name) in cores:
+            return f"{name!r} here is perhaps {cores[core(name)]!r} there"
+    return ""

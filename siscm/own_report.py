@@ -1,0 +1,177 @@
+"""What a panel of one's own says: groups, sharing, calibration, and what second opinions are worth.
+
+The same code and defaults for every panel. A panel that is large for its number of labels is
+learned from a random part of its instances, so that a report takes a minute or two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from siscm.calibration import calibration
+from siscm.contest import standings
+from siscm.graded import GradedSISCM, NoiseChoice
+from siscm.names import as_index, plain
+from siscm.opinions import Opinions
+from siscm.own_cases import NewCases
+from siscm.own_judging import learning, marginals_of, out_of_fold
+from siscm.own_panel import OwnPanel
+
+MOST_CELLS = 150_000
+"""Opinions times labels that a report learns from at most."""
+
+MOST_SHOWN = 20
+"""Experts that tables and figures show, and who can be asked: those with most opinions."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Report:
+    """A panel, the model learned from it, and how well its second opinions predict.
+
+    Made by :func:`make_report`.
+
+    Parameters
+    ----------
+    panel
+        As from :func:`siscm.own_panel.check_files`.
+    learned
+        The opinions that the model was learned from.
+    model
+        Graded sharing, fitted.
+    pairs
+        As from :func:`siscm.contest.contest`, out-of-fold: graded sharing, marginals, copy.
+    """
+
+    panel: OwnPanel
+    learned: Opinions
+    model: GradedSISCM
+    pairs: pd.DataFrame
+
+    @cached_property
+    def n_opinions(self) -> pd.Series[int]:
+        """How many opinions of each expert were learned from."""
+        counts = np.bincount(self.learned.expert_codes, minlength=len(self.learned.experts))
+        return pd.Series(counts, self.learned.experts, name="opinions")
+
+    @cached_property
+    def shown(self) -> pd.Index[Any]:
+        """The experts shown, in their order: :data:`MOST_SHOWN` with most opinions."""
+        most = np.argsort(-self.n_opinions.to_numpy(), kind="stable")[:MOST_SHOWN]
+        return self.learned.experts[np.sort(most)]
+
+    def sizes(self) -> pd.Series[Any]:
+        """What the panel holds, and what was learned from."""
+        return pd.Series(
+            {
+                "experts": len(self.learned.experts),
+                "labels": self.learned.n_classes,
+                "instances": len(self.panel.opinions.instances),
+                "opinions": len(self.panel.opinions),
+                "features": self.panel.X.shape[1],
+                "opinions learned from": len(self.learned),
+                "new cases": len(self.panel.cases()),
+            },
+            name="number",
+        )
+
+    def sharing(self, everybody: bool = False) -> pd.DataFrame:
+        """Experts by group and sharing: ``group``, ``opinions``, ``sharing``, ``low``, ``high``.
+
+        Groups are numbered from the largest. ``low`` and ``high`` are missing where nobody met
+        anybody of her group. Only the experts :attr:`shown`, unless everybody is asked for.
+        """
+        groups = sorted(self.model.partition_, key=len, reverse=True)
+        number = {expert: i + 1 for i, group in enumerate(groups) for expert in group}
+        table = self.model.sharing_.reindex(columns=["sharing", "low", "high"])
+        table.insert(0, "group", [number[plain(expert)] for expert in table.index])
+        table.insert(1, "opinions", self.n_opinions)
+        kept = table if everybody else table.loc[self.shown]
+        return kept.sort_values(["group", "sharing"], ascending=[True, False], kind="stable")
+
+    def groups(self, most: int = 4) -> dict[str, list[Any]]:
+        """The experts of each group by its name; beyond so many groups, those of all others."""
+        number = self.sharing(everybody=True)["group"]
+        if number.max() == 1:
+            return {"one group of all": number.index.tolist()}
+        members: dict[str, list[Any]] = {}
+        for expert, i in number.items():
+            members.setdefault(f"group {i}" if i <= most else "smaller groups", []).append(expert)
+        return members
+
+    def calibration(self) -> pd.DataFrame:
+        """As from :func:`siscm.calibration.calibration`, of marginals out-of-fold."""
+        return calibration(self.model.marginals_.out_of_fold_, self.learned.label_codes)
+
+    @cached_property
+    def worth(self) -> pd.DataFrame:
+        """As from :func:`siscm.contest.standings`, without the weight."""
+        table = standings(self.pairs, self.learned.n_classes, rng=np.random.default_rng(0))
+        return table.droplevel("weight")
+
+    def verdict(self) -> str:
+        """Whether second opinions are worth anything on this panel, in a sentence."""
+        columns = ["log_loss_more", "log_loss_more_low", "log_loss_more_high"]
+        row = self.worth.loc[["marginals"], columns].to_numpy(dtype=np.float64)
+        more, low, high = row[0].tolist()
+        if low > 0:
+            size = f"{more:.3f} (95 % interval {low:.3f} to {high:.3f})"
+            return f"One opinion tells about the others: the log-loss is lower by {size} with it."
+        if high < 0:
+            size = f"{-more:.3f} (95 % interval {-high:.3f} to {-low:.3f})"
+            return (
+                f"Second opinions do NOT help here: the log-loss is higher by {size} with them. "
+                "Use the marginals."
+            )
+        return (
+            "It is open whether one opinion tells about the others: the log-loss is lower by "
+            f"{more:.3f} with it, and the 95 % interval, {low:.3f} to {high:.3f}, holds 0."
+        )
+
+    def cases(self, instances: Iterable[Hashable] | None = None) -> NewCases:
+        """New cases, and what the model infers about them.
+
+        Parameters
+        ----------
+        instances
+            Instances of the panel; default :meth:`siscm.own_panel.OwnPanel.cases`.
+        """
+        about = self.panel.cases() if instances is None else as_index(list(instances))
+        said = self.panel.opinions.select(instances=about)
+        return NewCases.about(self.model, self.panel.X, said, self.shown)
+
+
+def make_report(
+    panel: OwnPanel, *, most_cells: int | None = MOST_CELLS, random_state: int = 0
+) -> Report:
+    """Learn from a panel, and judge by cross-validation what second opinions are worth on it.
+
+    Labels that have no order get a Gumbel noise; others the likeliest.
+
+    Parameters
+    ----------
+    panel
+        As from :func:`siscm.own_panel.check_files`.
+    most_cells
+        A panel with more opinions times labels is learned from a random part of its instances;
+        None for all.
+    random_state
+        Seed of parts and folds.
+
+    Raises
+    ------
+    ValueError
+        If too few instances have two opinions.
+    """
+    rng = np.random.default_rng(random_state)
+    learned = learning(panel, most_cells, rng)
+    noise: NoiseChoice = "likeliest" if panel.ordered or learned.n_classes == 2 else "gumbel"
+    pairs = out_of_fold(panel, learned, noise, rng)
+    model = GradedSISCM(marginals_of(panel, learned), noise=noise)
+    model.fit(panel.X.loc[learned.instances], learned)
+    return Report(panel, learned, model, pairs)

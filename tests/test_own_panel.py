@@ -1,0 +1,333 @@
+"""Each problem of a user's files is named, with its place, and mended or left out as it says."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from siscm.own_panel import check_files
+
+SAID = [
+    (f"{i:03d}", expert, (i * j) % 7 % 2)
+    for i in range(30)
+    for j, expert in enumerate(["Ann", "Bob", "Cleo"], start=2)
+]
+FEATURES = {
+    "age": [20 + (7 * i) % 30 for i in range(30)],
+    "ward": ["north" if i % 3 else "south" for i in range(30)],
+    "notes": [f"seen on day {i} with word{i % 4} and pain" for i in range(30)],
+}
+
+
+def said_table(rows=()):
+    return pd.DataFrame([*SAID, *rows], columns=["instance", "expert", "label"])
+
+
+def features_table(**columns):
+    return pd.DataFrame({"instance": [f"{i:03d}" for i in range(30)], **FEATURES, **columns})
+
+
+@pytest.fixture
+def check(tmp_path):
+    def checked(said=None, features=None, **options):
+        said = said_table() if said is None else said
+        paths = []
+        for name, table in (("said.csv", said), ("known.csv", features)):
+            paths.append(None if table is None else tmp_path / name)
+            if table is not None:
+                table.to_csv(tmp_path / name, index=False)
+        return check_files(*paths, **options)
+
+    return checked
+
+
+def only(checked, part):
+    """The one problem whose words hold some part."""
+    found = checked.problems[checked.problems["problem"].str.contains(part, regex=False)]
+    assert len(found) == 1, checked.problems["problem"].tolist()
+    return found.iloc[0]
+
+
+def test_clean_files_have_no_problem_and_nothing_is_changed(check):
+    checked = check(features=features_table())
+    assert checked.problems.empty
+    panel = checked.panel
+    expected = said_table().astype(str).sort_values(["instance", "expert"], ignore_index=True)
+    pd.testing.assert_frame_equal(panel.opinions.to_long().astype(object), expected.astype(object))
+    assert panel.opinions.instances[7] == "007"
+    assert panel.kinds == {"age": "number", "ward": "category", "notes": "text"}
+    assert panel.X["age"].tolist() == FEATURES["age"]
+    assert "3 features" in repr(checked)
+
+
+def test_the_order_of_the_rows_does_not_matter(check):
+    one = check(features=features_table()).panel
+    other = check(said_table().sample(frac=1, random_state=0), features_table()[::-1]).panel
+    pd.testing.assert_frame_equal(one.X, other.X)
+    pd.testing.assert_frame_equal(one.opinions.to_long(), other.opinions.to_long())
+
+
+OPINION_PROBLEMS = {
+    "repeat an equal one": ("mended", "row 92", [("000", "Ann", 0)], 90),
+    "contradict themselves": (
+        "left out",
+        "expert 'Ann' about '000': 0 / 1 (row 2, row 92)",
+        [("000", "Ann", 1)],
+        89,
+    ),
+    "rows without an instance": ("left out", "row 92", [("", "Ann", 1)], 90),
+    "rows without an expert": ("left out", "row 92", [("000", "NA", 1)], 90),
+    "rows without a label": ("left out", "row 92, row 93", [("9", "Ann", ""), ("9", "B", "")], 90),
+    "experts that differ only by spaces": (
+        "mended",
+        "'Ann  Lee' / 'Ann Lee'",
+        [("000", "Ann  Lee", 1), ("001", "Ann Lee", 1)],
+        92,
+    ),
+    "experts that differ only by upper and lower case: kept apart": (
+        "look",
+        "'Ann' / 'ann'",
+        [("000", "ann", 1)],
+        91,
+    ),
+    "labels used only once": ("look", "odd", [("000", "Dan", "odd")], 91),
+    "labels that are one number": ("mended", "'1' / '1.0'", [("000", "Dan", "1.0")], 91),
+    "experts with fewer than 5 opinions": ("look", "Dan", [("000", "Dan", 1)], 91),
+    "experts who met nobody": ("look", "Dan", [("xyz", "Dan", 1)], 91),
+    "instances with one opinion": ("look", "xyz", [("xyz", "Dan", 1)], 91),
+    "experts who only ever say one label": (
+        "look",
+        "E",
+        [(f"{i:03d}", "E", 1) for i in range(9)],
+        99,
+    ),
+}
+
+
+@pytest.mark.parametrize("problem", OPINION_PROBLEMS)
+def test_a_problem_of_the_opinions_is_named_with_its_place(check, problem):
+    outcome, where, rows, n_left = OPINION_PROBLEMS[problem]
+    checked = check(said_table(rows))
+    found = only(checked, problem)
+    assert (found["outcome"], found["where"]) == (outcome, where)
+    assert found["how many"] == where.count(", row") * ("(" not in where) + 1
+    assert found["file"] == "said.csv"
+    assert found["what to do"]
+    assert len(checked.panel.opinions) == n_left
+
+
+def test_labels_that_differ_by_case_are_merged_into_the_usual_spelling(check):
+    table = said_table([("000", "Dan", "YES")]).replace({"label": {0: "no", 1: "yes"}})
+    checked = check(table)
+    assert only(checked, "labels that differ only by")["where"] == "'YES' / 'yes'"
+    assert list(checked.panel.opinions.classes) == ["no", "yes"]
+
+
+def test_several_problems_are_all_named(check):
+    rows = [rows for _, _, some, _ in OPINION_PROBLEMS.values() for rows in some]
+    found = check(said_table(rows)).problems
+    assert len(found) >= 8
+    order = ["fatal", "left out", "mended", "look"]
+    assert found["outcome"].map(order.index).is_monotonic_increasing
+
+
+FATAL = {
+    "no column 'label'": said_table().rename(columns={"label": "verdict"}),
+    "everybody says '1'": said_table().assign(label=1),
+    "all opinions are by 'Ann'": said_table().query("expert == 'Ann'"),
+    "no two experts have an instance": said_table().iloc[::3].assign(expert=["A", "B"] * 15),
+    "fewer than 4 instances": said_table().iloc[:9],
+    "no row is complete": said_table().assign(expert=None),
+    "different labels": said_table().assign(label=range(90)),
+    "it looks wide": said_table()
+    .pivot(index="instance", columns="expert", values="label")
+    .reset_index(),
+}
+
+
+@pytest.mark.parametrize("problem", FATAL)
+def test_a_fatal_problem_is_an_error_that_names_file_and_remedy(check, problem):
+    checked = check(FATAL[problem])
+    found = only(checked, problem)
+    assert found["outcome"] == "fatal"
+    with pytest.raises(ValueError, match=r"^said\.csv: ") as error:
+        _ = checked.panel
+    assert found["problem"] in str(error.value)
+    assert found["what to do"] in str(error.value)
+    assert error.value.__cause__ is None
+
+
+def test_all_fatal_problems_are_named_at_once(tmp_path, check):
+    checked = check(
+        said_table().assign(label=1).iloc[::3], features_table().drop(columns="instance")
+    )
+    fatal = checked.problems[checked.problems["outcome"] == "fatal"]
+    assert len(fatal) == 4
+    with pytest.raises(ValueError, match=r"known\.csv: no column 'instance'") as error:
+        _ = checked.panel
+    assert len(str(error.value).splitlines()) == 4
+
+
+def test_a_long_table_is_not_taken_for_a_wide_one(check):
+    checked = check(said_table().rename(columns={"label": "verdict", "expert": "who"}))
+    assert "wide" not in only(checked, "no column")["problem"]
+
+
+def test_other_column_names_are_found_or_given(check):
+    said = said_table().set_axis(["case", "Expert ", "verdict"], axis=1)
+    checked = check(said, instance="case", label="verdict")
+    assert only(checked, "no column 'expert'")["outcome"] == "mended"
+    assert len(checked.panel.opinions) == 90
+
+
+@pytest.mark.parametrize(
+    ("columns", "problem", "outcome", "where"),
+    [
+        ({"same": [1] * 30}, "hold one value", "left out", "column same"),
+        ({"void": [None] * 30}, "hold one value", "left out", "column void"),
+        ({"twin": FEATURES["age"]}, "equal to one before", "left out", "column twin (= age)"),
+        ({"id": [f"x{i}y" for i in range(30)]}, "values all differ", "left out", "column id"),
+        ({"dose": [1.5, None, *range(28)]}, "'dose': gaps", "mended", "instance '001'"),
+        ({"dose": ["inf", *range(29)]}, "'dose': infinite", "mended", "instance '000'"),
+        ({"dose": ["?", *range(29)]}, "'dose': values that are no", "mended", "instance '000'"),
+        (
+            {"kin": [None, *"abc" * 9, "a", "b"]},
+            "'kin': gaps, taken for a",
+            "mended",
+            "instance '000'",
+        ),
+        (
+            {"story": [None, *[f"a b c d e{i}" for i in range(29)]]},
+            "empty texts",
+            "mended",
+            "instance '000'",
+        ),
+    ],
+)
+def test_a_problem_of_a_column_is_named(check, columns, problem, outcome, where):
+    checked = check(features=features_table(**columns))
+    found = only(checked, problem)
+    assert (found["outcome"], found["where"], found["file"]) == (outcome, where, "known.csv")
+    X = checked.panel.X
+    assert not X.isna().any(axis=None)
+    assert set(columns) <= set(X.columns) or outcome == "left out"
+
+
+def test_gaps_of_numbers_get_the_median_and_a_column_of_their_own(check):
+    dose = [None, "1,5", "2,5", "9,0", *["2,5"] * 26]
+    panel = check(features=features_table(dose=dose)).panel
+    assert panel.X["dose"].tolist()[:4] == [2.5, 1.5, 2.5, 9.0]
+    assert panel.X["dose is missing"].tolist() == [1.0] + [0.0] * 29
+
+
+def test_medians_come_from_instances_with_opinions_only(check):
+    more = features_table().iloc[:5].assign(instance=list("abcde"), dose=1000)
+    table = pd.concat([features_table(dose=[None, *range(1, 30)]), more])
+    panel = check(features=table).panel
+    assert panel.X.loc["000", "dose"] == 15
+    assert list(panel.cases()) == list("abcde")
+
+
+def test_problems_of_the_ids_of_features(check):
+    again = features_table().iloc[[3, 4]].assign(age=[FEATURES["age"][3], 99])
+    table = pd.concat([features_table().iloc[:28], again])
+    table = pd.concat(
+        [table, table.iloc[[0]].assign(instance=""), table.iloc[[0]].assign(instance="new")]
+    )
+    checked = check(features=table)
+    assert only(checked, "rows that repeat")["where"] == "row 30"
+    assert only(checked, "described again")["where"] == "'004' (row 31)"
+    assert only(checked, "rows without an instance")["where"] == "row 32"
+    assert only(checked, "without opinions")["where"] == "new"
+    assert only(checked, "without features")["where"] == "028, 029"
+    assert len(checked.panel.opinions) == 28 * 3
+    assert checked.panel.X.loc["004", "age"] == FEATURES["age"][4]
+    assert checked.panel.cases().tolist() == ["new"]
+
+
+def test_ids_that_lost_their_zeros_are_pointed_out(check):
+    table = features_table()
+    table["instance"] = table["instance"].str.lstrip("0").replace("", "0")
+    checked = check(features=table.iloc[1:])
+    found = only(checked, "no instance with opinions is in the file of features")
+    assert "'001' here is perhaps '1' there" in found["what to do"]
+    checked = check(features=table.assign(instance=[f"{i}x" for i in range(30)]))
+    with pytest.raises(ValueError, match="no instance with opinions is in the file of features"):
+        _ = checked.panel
+
+
+def test_ids_that_became_floats_are_whole_again(check):
+    table = features_table(instance=[f"{i + 1}.0" for i in range(30)])
+    said = said_table()
+    said["instance"] = (said["instance"].astype(int) + 1).astype(str)
+    checked = check(said, table)
+    assert only(checked, "written as 1.0")["how many"] == 30
+    assert len(checked.panel.opinions) == 90
+
+
+def test_no_message_holds_what_a_feature_says(check):
+    secret = "unspeakable"
+    odd = [secret, *range(29)]
+    words = [f"{secret} of case {i}" for i in range(30)]
+    table = features_table(odd=odd, words=words, tag=[f"{secret}{i}" for i in range(30)])
+    checked = check(features=pd.concat([table, table.iloc[[1]].assign(odd=5)]))
+    assert len(checked.problems) >= 3
+    assert secret not in checked.problems.to_string()
+
+
+@pytest.mark.parametrize("kind", ["number", "category", "text"])
+def test_the_kind_of_a_column_can_be_given(check, kind):
+    stage = [f"{i % 3 + 10} or so" if kind == "text" else i % 3 for i in range(30)]
+    checked = check(features=features_table(stage=stage), kinds={"stage": kind})
+    assert checked.panel.kinds["stage"] == kind
+
+
+def test_a_wrong_kind_is_refused(check):
+    for kinds in ({"agee": "number"}, {"age": "numbers"}):
+        with pytest.raises(ValueError, match="kinds= names"):
+            _ = check(features=features_table(), kinds=kinds).panel
+
+
+def test_labels_get_their_order_from_their_values_or_the_user(check):
+    five = said_table().assign(label=[(3 * i) % 11 for i in range(90)])
+    panel = check(five).panel
+    assert list(panel.opinions.classes) == [str(i) for i in range(11)]
+    assert panel.ordered
+    words = said_table().assign(label=np.resize(["mild", "Severe", "none"], 90))
+    assert not check(words).panel.ordered
+    panel = check(words, order=["none", "mild", "severe", "deadly"]).panel
+    assert list(panel.opinions.classes) == ["none", "mild", "Severe", "deadly"]
+    assert panel.ordered
+    assert not check().panel.ordered  # of two labels nobody asks
+    for order, trouble in ((["mild"], "not in order="), (["mild", "Mild"], "not in order=")):
+        with pytest.raises(ValueError, match=trouble):
+            _ = check(words, order=order).panel
+    with pytest.raises(ValueError, match="names a label twice"):
+        _ = check(words, order=["none", "mild", "severe", "none"]).panel
+
+
+def test_new_cases_are_those_with_few_opinions_the_fewest_first(check):
+    rows = [("one", "Ann", 1)]
+    more = pd.concat([features_table(), features_table().iloc[:2].assign(instance=["one", "zero"])])
+    panel = check(said_table(rows), more).panel
+    assert panel.cases().tolist() == ["zero", "one"]
+    assert panel.cases(few=0).tolist() == ["zero"]
+    assert len(check().panel.cases()) == 20  # for want of any, some to look at
+
+
+TEXT = st.text(st.sampled_from('01 ab",;\n.né'), max_size=4)
+
+
+@given(st.lists(st.lists(TEXT, min_size=2, max_size=4), max_size=8), st.booleans())
+def test_whatever_the_files_hold_there_is_a_panel_or_a_named_error(tmp_path_factory, cells, known):
+    folder = tmp_path_factory.getbasetemp()
+    body = "\n".join(",".join(row) for row in cells)
+    (folder / "said.csv").write_text(f"instance,expert,label\n{body}", "utf-8")
+    (folder / "known.csv").write_text(f"instance,a,b\n{body}", "utf-8")
+    checked = check_files(folder / "said.csv", folder / "known.csv" if known else None)
+    if (checked.problems["outcome"] == "fatal").any():
+        with pytest.raises(ValueError, match=r"\.csv: "):
+            _ = checked.panel
+    else:
+        assert len(checked.panel.opinions) > 1

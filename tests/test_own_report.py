@@ -1,0 +1,292 @@
+"""The report says what the model says, and what second opinions are worth as it can be counted."""
+
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+
+import jupytext
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib import pyplot as plt
+
+from siscm import Opinions, pages
+from siscm.asking import value_of_asking
+from siscm.contest import GRADED
+from siscm.graded import GradedSISCM
+from siscm.own_example import kind_of, write_example
+from siscm.own_features import marginals_for
+from siscm.own_judging import learning
+from siscm.own_panel import check_files
+from siscm.own_report import MOST_SHOWN, make_report
+from siscm.panels import load_panel
+
+PAGE = Path(__file__).parents[1] / "notebooks" / "17_your_panel.md"
+
+
+def made_up(folder, n=120, n_experts=5, k=5, noise="gumbel", a=0.9, seed=0):
+    """A panel with odd ids and numbers as labels: paths of its opinions and features.
+
+    About the first six cases one expert has spoken, about two of the features nobody. What experts
+    tend to say depends on who they are, and not on the case.
+    """
+    rng = np.random.default_rng(seed)
+    score = rng.normal(size=(n_experts, k))
+    p = np.exp(score) / np.exp(score).sum(axis=1, keepdims=True)
+    shared, own = rng.random((2, n, n_experts, k))
+    u = np.where(rng.random((n, n_experts, 1)) < a, shared[:, :1], own)
+    if noise == "gumbel":
+        codes = (np.log(p) - np.log(-np.log(u))).argmax(axis=2)
+    else:
+        codes = (u[..., :1] > p.cumsum(axis=1)[:, :-1]).sum(axis=2)
+    codes[rng.random(codes.shape) < 0.2] = -1
+    codes[6:, :2] = np.maximum(codes[6:, :2], 0)  # two opinions at least
+    codes[:6, 1:] = -1
+    codes[:6, 0] = 0
+    names = [f"00{i} é" for i in range(n)]
+    opinions = Opinions.from_codes(codes, names, [f"Dr. {h}" for h in range(n_experts)], range(k))
+    paths = folder / "said.csv", folder / "known.csv"
+    opinions.to_long().to_csv(paths[0], index=False, sep=";", encoding="utf-8-sig")
+    names += ["new 1", "new 2"]
+    table = pd.DataFrame(rng.normal(size=(n + 2, 2)), columns=["a", "b"])
+    table.insert(0, "instance", names)
+    table["word"] = rng.choice(["red", "blue"], n + 2)
+    table.to_csv(paths[1], index=False)
+    return paths
+
+
+@pytest.fixture(scope="module")
+def panel(tmp_path_factory):
+    return check_files(*made_up(tmp_path_factory.mktemp("made_up"))).panel
+
+
+@pytest.fixture(scope="module")
+def report(panel):
+    return make_report(panel)
+
+
+def test_the_model_is_graded_sharing_learned_from_the_panel(panel, report):
+    said = learning(panel, None, np.random.default_rng(0))
+    n_cells = len(said) * said.n_classes
+    model = GradedSISCM(marginals_for(panel.X, panel.kinds, n_cells), noise=report.model.noise)
+    model.fit(panel.X.loc[said.instances], said)
+    pd.testing.assert_frame_equal(report.model.sharing_, model.sharing_)
+    table = report.sharing()
+    pd.testing.assert_series_equal(
+        table["sharing"].sort_index(), model.sharing_["sharing"].sort_index()
+    )
+    assert (table["low"] < table["sharing"]).all()
+    assert table["opinions"].sum() == len(said)
+    assert table["sharing"].is_monotonic_decreasing
+
+
+def test_new_cases_with_an_opinion_are_not_learned_from(panel, report):
+    new = panel.cases()
+    assert len(new) == 8
+    assert new[:2].tolist() == ["new 1", "new 2"]
+    assert report.learned.instances.intersection(new).empty
+    bare = replace(panel, X=panel.X[[]], kinds={})
+    assert len(learning(bare, None, np.random.default_rng(0))) == len(panel.opinions)
+
+
+def test_if_most_opinions_stand_alone_they_are_learned_from(panel):
+    said = panel.opinions.to_long()
+    alone = said.drop_duplicates("instance").iloc[:-4]
+    few = pd.concat([alone, said[said["instance"].isin(said["instance"].iloc[-2:])]])
+    thin = replace(
+        panel, opinions=Opinions.from_long(few.drop_duplicates(), classes=panel.opinions.classes)
+    )
+    thin = replace(thin, X=panel.X.loc[thin.opinions.instances])
+    learned = learning(thin, None, np.random.default_rng(0))
+    assert len(learned) == len(thin.opinions)
+
+
+def test_a_large_panel_is_learned_from_a_part(panel):
+    k = panel.opinions.n_classes
+    parts = [learning(panel, 100 * k, np.random.default_rng(seed)) for seed in (0, 0, 1)]
+    assert 90 < len(parts[0]) <= 100
+    assert parts[0].instances.equals(parts[1].instances)
+    assert not parts[0].instances.equals(parts[2].instances)
+    assert parts[0].experts.equals(panel.opinions.experts)
+
+
+def test_second_opinions_are_those_of_the_model(panel, report):
+    cases = report.cases()
+    names = panel.cases()
+    said = panel.opinions.select(instances=names)
+    direct = report.model.second_opinions(panel.X.loc[names], said)
+    pd.testing.assert_frame_equal(cases.second_opinions(), direct)
+    one = names[2:]
+    ranked = report.model.rank_disagreement(panel.X.loc[one], panel.opinions.select(instances=one))
+    pd.testing.assert_frame_equal(cases.disagreement(), ranked)
+
+
+def test_what_asking_is_worth_is_what_the_model_says(panel, report):
+    names = panel.cases()
+    said = panel.opinions.select(instances=names)
+    log_p = report.model.log_marginals(panel.X.loc[names])
+    model = report.model.set_params(n_samples=500)
+    direct = value_of_asking(model, log_p, said.labels, None, names)
+    table = report.cases().asking()
+    both = table.merge(direct, on=["instance", "expert"], suffixes=("", "_direct"))
+    assert len(both) == len(table) == len(direct)
+    np.testing.assert_allclose(both["differs"], both["differs_direct"])
+    np.testing.assert_allclose(both["gain"], both["gain_direct"].clip(lower=0), atol=2e-9)
+    best = table.groupby("instance", sort=False)["gain"]
+    assert (best.first() == best.max()).all()
+
+
+def test_at_a_glance_says_what_the_table_says(report):
+    some = report.cases().some(4)
+    glance = some.at_a_glance(n_experts=2)
+    assert glance.shape == (3, 4)
+    assert glance.index[0] == "Dr. 0"
+    assert glance.loc["Dr. 0"].str.startswith("said 0").sum() == 2
+    table = some.second_opinions().set_index(["instance", "expert", "label"])["probability"]
+    words = glance.loc["Dr. 1", "new 1"]
+    label = words.split()[0]
+    assert words == f"{label} ({table['new 1', 'Dr. 1', label]:.2f})"
+    assert table["new 1", "Dr. 1"].max() == table["new 1", "Dr. 1", label]
+
+
+def test_every_ordered_pair_is_judged_once_and_copying_is_as_right_as_experts_agree(report):
+    votes = report.learned.votes
+    asked = votes.sum(axis=1)
+    n_pairs = (asked * (asked - 1)).sum()
+    assert len(report.pairs) == n_pairs
+    agreeing = (votes * (votes - 1)).sum()
+    assert report.worth.loc["copy", "accuracy"] == pytest.approx(agreeing / n_pairs)
+    assert report.worth.index.tolist() == [GRADED, "marginals", "copy"]
+
+
+def test_calibration_counts_every_label_of_every_opinion_once(report):
+    table = report.calibration()
+    learned = report.learned
+    assert table["n"].sum() == len(learned) * learned.n_classes
+    assert (table["said"] * table["n"]).sum() == pytest.approx(len(learned))
+    assert (table["probability"] * table["n"]).sum() == pytest.approx(len(learned))
+
+
+@pytest.mark.parametrize("order", [None, list("badce")])
+def test_labels_in_order_get_the_likeliest_noise(tmp_path, order):
+    opinions, features = made_up(tmp_path, 60)
+    if order is not None:
+        table = pd.read_csv(opinions, sep=";", encoding="utf-8-sig")
+        table["label"] = table["label"].map(lambda grade: order[grade])
+        table.to_csv(opinions, index=False)
+    assert (
+        make_report(check_files(opinions, features, order=order).panel).model.noise == "likeliest"
+    )
+
+
+def test_words_without_an_order_have_a_gumbel_noise(tmp_path):
+    opinions, features = made_up(tmp_path, 60, k=3)
+    table = pd.read_csv(opinions, sep=";", encoding="utf-8-sig")
+    table["label"] = table["label"].map(lambda grade: ["red", "green", "blue"][grade])
+    table.to_csv(opinions, index=False)
+    assert make_report(check_files(opinions, features).panel).model.noise == "gumbel"
+    two, _ = made_up(tmp_path, 60, k=2)
+    assert make_report(check_files(two).panel).model.noise == "likeliest"
+
+
+def test_a_panel_on_which_it_does_not_help_is_told_so(tmp_path):
+    report = make_report(check_files(made_up(tmp_path, 200, k=3, a=0.0)[0]).panel)
+    assert not report.verdict().startswith("One opinion tells")
+    pairs = report.pairs.copy()
+    pairs[GRADED, "probability"] = 0.1
+    assert "do NOT help" in replace(report, pairs=pairs).verdict()
+    assert "Use the marginals" in replace(report, pairs=pairs).verdict()
+
+
+def test_experts_alone_have_no_interval_and_groups_have_names(report):
+    one_each = [[name] for name in report.model.experts_]
+    model = GradedSISCM(partition=one_each).fit(
+        np.empty((len(report.learned.instances), 0)), report.learned
+    )
+    alone = replace(report, model=model)
+    assert alone.sharing()["low"].isna().all()
+    assert list(alone.groups(most=3)) == ["group 1", "group 2", "group 3", "smaller groups"]
+    assert sorted(chain(*alone.groups().values())) == sorted(model.experts_)
+    (name,) = report.groups()
+    assert name == "one group of all" or len(report.model.partition_) > 1
+
+
+@pytest.mark.parametrize("features", [True, False])
+def test_hs_brexit_runs_through(tmp_path, features):
+    said, known = write_example(load_panel("HS-Brexit"), tmp_path)
+    checked = check_files(said, known if features else None)
+    assert (checked.problems["outcome"] == "look").all()
+    report = make_report(checked.panel)
+    assert report.verdict().startswith("One opinion tells")
+    assert report.sizes()["new cases"] == (60 if features else 30)
+    calibration = report.calibration()
+    assert (calibration["said"] - calibration["probability"]).abs().max() < 0.1
+    assert len(report.cases().second_opinions()) == report.sizes()["new cases"] * 6 * 2
+
+
+def test_md_agreement_runs_through_and_shows_few_of_its_experts(tmp_path, monkeypatch):
+    monkeypatch.setattr("siscm.own_judging.N_FOLDS", 2)
+    checked = check_files(*write_example(load_panel("MD-Agreement"), tmp_path))
+    assert checked.panel.kinds == {"text": "text", "domain": "category"}
+    report = make_report(checked.panel, most_cells=8_000)
+    assert report.sizes()["experts"] > 600
+    assert len(report.sharing()) == MOST_SHOWN
+    least = report.n_opinions[report.shown].min()
+    assert (report.n_opinions.drop(report.shown) <= least).all()
+    cases = report.cases(checked.panel.cases()[28:32])
+    assert cases.said.votes.sum() == 2
+    assert MOST_SHOWN <= len(cases.said.experts) <= MOST_SHOWN + 2
+    assert cases.asking()["expert"].isin(report.shown).all()
+    names = cases.said.instances
+    direct = report.model.second_opinions(
+        checked.panel.X.loc[names], checked.panel.opinions.select(instances=names)
+    )
+    found = cases.second_opinions().merge(direct, on=["instance", "expert", "label"])
+    assert len(found) == cases.log_p.size
+    np.testing.assert_allclose(found["probability_x"], found["probability_y"])
+
+
+def test_the_example_keeps_the_test_part_closed(tmp_path):
+    panel = load_panel("HS-Brexit")
+    tables = [pd.read_csv(path) for path in write_example(panel, tmp_path, n_new=10)]
+    for table in tables:
+        assert set(panel.instances.loc[table["instance"], "split"]) == {"train", "dev"}
+    said, known = tables
+    counts = said["instance"].value_counts()
+    assert (counts[counts.index.str.startswith("dev")] == 1).all()
+    assert said.loc[said["instance"].str.startswith("dev"), "expert"].nunique() == 5
+    assert len(known) == len(counts) + 5
+
+
+def test_a_page_says_your_data_as_soon_as_one_file_is_yours(tmp_path):
+    said, known, mine = tmp_path / "ex" / "a.csv", tmp_path / "ex" / "b.csv", tmp_path / "c.csv"
+    assert kind_of(said, known, example=tmp_path / "ex") == "simulated"
+    assert kind_of(said, None, example=tmp_path / "ex") == "simulated"
+    assert kind_of(said, mine, example=tmp_path / "ex") == "own"
+    assert kind_of(mine, None, example=tmp_path / "ex") == "own"
+    assert repr(pages.banner("own")).startswith("YOUR DATA")
+
+
+@pytest.mark.parametrize("features", [True, False])
+def test_two_lines_of_the_page_are_enough(tmp_path, features):
+    mpl.use("agg")
+    said, known = made_up(tmp_path)
+    cells = [cell.source for cell in jupytext.read(PAGE).cells if cell.cell_type == "code"]
+    own = next(i for i, cell in enumerate(cells) if "MD-Agreement" in cell)
+    changed = 0
+    lines = []
+    for line in "\n".join(cells[:own]).splitlines():
+        for name, path in (("OPINIONS", said), ("FEATURES", known if features else None)):
+            if line.startswith(f"{name} = "):
+                line = f"{name} = {None if path is None else str(path)!r}"
+                changed += 1
+        lines.append(line)
+    assert changed == 2
+    scope = {}
+    exec("\n".join(lines), scope)
+    plt.close("all")
+    assert scope["kind"] == "own"
+    assert scope["report"].panel.opinions.instances[-1] == ("new 2" if features else "0099 é")
+    assert len(pd.read_csv(scope["path"])) == len(scope["table"])
+    scope["here"].cleanup()
