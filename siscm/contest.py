@@ -21,10 +21,10 @@ from siscm.checks import FloatArray, IntArray
 from siscm.evaluation import UNIFORM_WEIGHT, log_loss
 from siscm.graded import GradedSISCM
 from siscm.names import plain
+from siscm.noises import pair_law
 from siscm.opinions import Opinions
 from siscm.pairs import opinion_marginals
 from siscm.rivals import DawidSkene, PooledRegression, ordered_pairs
-from siscm.sharing import pair_law
 
 GRADED = "graded sharing"
 

@@ -118,7 +118,7 @@ def recorded_sharing(panel: str, population: str) -> Html:
     entry = recorded(panel, population)
     frame = pd.DataFrame(entry["model"]["experts_sharing"]).round(2)
     frame.index = pd.Index([f"expert {i}" for i in range(1, len(frame) + 1)])
-    caption = f"{panel}: how often each expert follows the common noise, with 95 % intervals."
+    caption = f"{panel}: how much of the common noise each expert shares, with 95 % intervals."
     return table(frame, caption, "recorded", entry["origin"])
 
 

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from copy import deepcopy
-from functools import reduce
-from operator import add
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from siscm.alignment import align_partition
 from siscm.answering import SecondOpinions, check_opinions
 from siscm.checks import FloatArray, IntArray
+from siscm.chunks import split
 from siscm.contradictions import Names
 from siscm.marginals import Features
 from siscm.model import generators
@@ -25,21 +22,7 @@ from siscm.opinions import Opinions
 from siscm.partition import group_of
 from siscm.pooled import PooledMarginals
 from siscm.several import graded_proba
-from siscm.sharing import Noise, SharingEvidence
-from siscm.sharing_fit import (
-    choose_groups,
-    experts_sharing,
-    sharing_errors,
-    total_log_likelihood,
-)
-
-N_PARTS = 4
-"""Parts of the instances by which groups are judged."""
-
-NoiseChoice = Literal["likeliest", "gumbel", "uniform", "gaussian"]
-
-CANDIDATES: tuple[Noise, ...] = ("gumbel", "gaussian")
-"""Noises of which the likeliest is taken: without an order of the labels, and with one."""
+from siscm.sharing_fit import N_PARTS, NoiseChoice, fit_sharing
 
 
 class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
@@ -50,6 +33,9 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
     said, but never everything, and one contradiction does not part two experts for ever. The
     paper's model is :math:`a_h = 1`; :math:`a_h = 0` leaves the marginals.
 
+    Pairs of opinions are compared in as many chunks as there are parts (:mod:`siscm.chunks`), by
+    the workers that joblib is told of: ``with joblib.parallel_config(n_jobs=2)``.
+
     Parameters
     ----------
     marginals
@@ -57,7 +43,8 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
     noise
         ``"gumbel"``: all labels alike. ``"uniform"``, ``"gaussian"``: for labels whose order (that
         of ``opinions.classes``) means something; with the first a noise is followed or not, with
-        the second noises are correlated. ``"likeliest"``: whichever of :data:`CANDIDATES` makes the
+        the second noises are correlated. ``"likeliest"``: whichever of
+        :data:`siscm.sharing_fit.CANDIDATES` makes the
         training opinions likelier.
     partition
         Groups of expert ids to use instead of learning them.
@@ -141,29 +128,20 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
         known = None if self.sharing is None else self._given_sharing(opinions.experts)
         marginals = PooledMarginals() if self.marginals is None else clone(self.marginals)
         marginals.fit(X, opinions)
-        log_p = marginals.out_of_fold_
-        part = parts_rng.permutation(len(opinions.instances)) % N_PARTS
-        best = -np.inf
-        for candidate in CANDIDATES if self.noise == "likeliest" else (self.noise,):
-            parts = split_evidence(log_p, opinions, candidate, part)
-            if given is None:
-                found, evidence = choose_groups(parts, self.n_restarts, rng=deepcopy(partition_rng))
-            else:
-                found, evidence = given, reduce(add, parts).inside(given)
-            sharing = experts_sharing(evidence) if known is None else known
-            likely = total_log_likelihood(evidence, sharing)
-            if likely > best:
-                best, noise, groups, a, met = likely, candidate, found, sharing, len(evidence.key)
-        table = pd.DataFrame({"sharing": a}, index=opinions.experts)
-        if known is None and met:
-            errors = 1.96 * sharing_errors(log_p, opinions, groups, a, noise)
-            table["low"], table["high"] = expit(logit(a) - errors), expit(logit(a) + errors)
+        found = fit_sharing(
+            split(marginals.out_of_fold_, opinions, N_PARTS, rng=parts_rng),
+            self.noise,
+            self.n_restarts,
+            rng=partition_rng,
+            groups=given,
+            sharing=known,
+        )
         self.marginals_ = marginals
         self.n_features_in_ = marginals.n_features_in_
         self.feature_names_in_ = marginals.feature_names_in_
         self.experts_, self.classes_ = marginals.experts_, marginals.classes_
-        self.noise_, self.sharing_ = noise, table
-        self.partition_ = [[plain(opinions.experts[h]) for h in group] for group in groups]
+        self.noise_, self.sharing_ = found.noise, found.table
+        self.partition_ = [[plain(opinions.experts[h]) for h in group] for group in found.groups]
         return self
 
     def _given_sharing(self, experts: pd.Index[Any]) -> FloatArray:
@@ -225,17 +203,3 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
             rng=generators(self.random_state)[2],
             names=Names(*([plain(x) for x in given] for given in named)),
         )
-
-
-def split_evidence(
-    log_p: FloatArray, opinions: Opinions, noise: Noise, part: IntArray
-) -> list[SharingEvidence]:
-    """Evidence from each of :data:`N_PARTS` parts of the instances, ``part`` (n_instances,)."""
-    return [
-        SharingEvidence.from_opinions(
-            log_p[part[opinions.instance_codes] == i],
-            opinions.select(instances=opinions.instances[part == i]),
-            noise,
-        )
-        for i in range(N_PARTS)
-    ]

@@ -15,7 +15,7 @@ import pandas as pd
 from joblib import Parallel, delayed
 
 from siscm.checks import FloatArray
-from siscm.graded import N_PARTS, split_evidence
+from siscm.chunks import split
 from siscm.graph import SimilarityGraph
 from siscm.learned_sweep import LEARNERS, learn
 from siscm.opinions import Opinions
@@ -24,7 +24,8 @@ from siscm.partition import Groups, greedy, group_of
 from siscm.pooled import PooledMarginals
 from siscm.progress import shown
 from siscm.recovery import adjusted_rand
-from siscm.sharing_fit import choose_groups, experts_sharing
+from siscm.sharing import SharingEvidence
+from siscm.sharing_fit import N_PARTS, choose_groups, experts_sharing
 from siscm.sweep import N_RESTARTS, Cell, draw_panel, grid, same_group, stream
 from siscm.synthetic import GROUP_SIZES, SyntheticPanel, sparsify
 from siscm.tolerance import expected_violations, forgive, half_samples
@@ -106,8 +107,7 @@ def _run(
             forgiving = forgive(graph, expected_violations(log_p, halves, kept))
             rows.append(row(TOLERANT, greedy(forgiving, N_RESTARTS, rng=rng)))
         return rows
-    part = rng.permutation(run.n_train) % N_PARTS
-    parts = split_evidence(log_p, kept, "gumbel", part)
+    parts = [SharingEvidence.from_opinions(*part) for part in split(log_p, kept, N_PARTS, rng=rng)]
     groups, evidence = choose_groups(parts, N_RESTARTS, rng=rng)
     rows.append(row(LIKELIHOOD, groups, **_sharing(groups, experts_sharing(evidence), panel)))
     return rows

@@ -75,8 +75,9 @@ class SimilarityGraph:
             ``"zero_one"``: whether the likeliest label is not what was said. ``"log"``: minus the
             log-probability of what was said (infinite where a pair violates).
         law
-            The exact law, or an estimate of it, such as the paper's Monte Carlo
-            (:func:`siscm.inference.law_of`). The weights hang on it, the edges do not.
+            The exact law, or an estimate of it, such as the paper's Monte Carlo,
+            :func:`siscm.gumbel.monte_carlo_probabilities`. The weights hang on it, the edges do
+            not.
 
         Raises
         ------
@@ -98,14 +99,13 @@ class SimilarityGraph:
         change = np.zeros(n_experts**2)
         for a, b in iter_pairs(opinions):
             cell = h[a] * n_experts + h[b]
-            together += np.bincount(cell, minlength=n_experts**2)
-            violating = violates(log_p[a], y[a], log_p[b], y[b])
-            violations += np.bincount(cell[violating], minlength=n_experts**2)
+            np.add.at(together, cell, np.ones_like(cell))
+            violating = cell[violates(log_p[a], y[a], log_p[b], y[b])]
+            np.add.at(violations, violating, np.ones_like(violating))
             for observed, target in ((a, b), (b, a)):
                 inferred = law(log_p[observed], log_p[target], y[observed])
                 here = _loss(inferred, y[target], loss) - marginal_loss[target]
-                cell = h[observed] * n_experts + h[target]
-                change += np.bincount(cell, weights=here, minlength=n_experts**2)
+                np.add.at(change, h[observed] * n_experts + h[target], here)
         square = (n_experts, n_experts)
         together, violations = together.reshape(square), violations.reshape(square)
         return cls(

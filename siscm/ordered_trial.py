@@ -16,9 +16,9 @@ from siscm.checks import FloatArray
 from siscm.contest import GRADED, Graded, contest, pairs_of, standings
 from siscm.evaluation import log_loss
 from siscm.graded import GradedSISCM
+from siscm.noises import Noise
 from siscm.opinions import Opinions
 from siscm.pooled import PooledMarginals
-from siscm.sharing import Noise
 
 N_LABELS = 5
 

@@ -9,11 +9,12 @@ import pandas as pd
 
 from siscm.baselines import Rule, copy, marginals_only
 from siscm.contest import GRADED, Graded, pairs_of
-from siscm.graded import GradedSISCM, NoiseChoice
+from siscm.graded import GradedSISCM
 from siscm.opinions import Opinions
 from siscm.own_features import marginals_for
 from siscm.own_panel import OwnPanel
 from siscm.pooled import PooledMarginals
+from siscm.sharing_fit import NoiseChoice
 
 N_FOLDS = 3
 """Parts of the instances by which second opinions are judged."""

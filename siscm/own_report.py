@@ -16,12 +16,13 @@ import pandas as pd
 
 from siscm.calibration import calibration
 from siscm.contest import standings
-from siscm.graded import GradedSISCM, NoiseChoice
+from siscm.graded import GradedSISCM
 from siscm.names import as_index, plain
 from siscm.opinions import Opinions
 from siscm.own_cases import NewCases
 from siscm.own_judging import learning, marginals_of, out_of_fold
 from siscm.own_panel import OwnPanel
+from siscm.sharing_fit import NoiseChoice
 
 MOST_CELLS = 150_000
 """Opinions times labels that a report learns from at most."""

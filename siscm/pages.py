@@ -271,6 +271,16 @@ def benchmark(name: str) -> dict[str, Any]:
     return entry
 
 
+def benchmark_note(name: str, cores: str = "one core") -> str:
+    """Which script measured something, when, and on how much of which machine."""
+    entry = benchmark(name)
+    machine = entry["machine"]
+    return (
+        f"benchmarks/{name}.py, {entry['date']}, {cores} of {machine['cores']}, {machine['cpu']}, "
+        f"Python {entry['python']}, NumPy {entry['numpy']}"
+    )
+
+
 def benchmark_table(name: str, words: dict[str, str]) -> Html:
     """Figures of ``benchmarks/results.json``, measured by a script beside it, never by a page.
 
@@ -281,11 +291,7 @@ def benchmark_table(name: str, words: dict[str, str]) -> Html:
     words
         The figures to show, and what to call each.
     """
-    entry = benchmark(name)
-    measured = {word: f"{entry['figures'][key]:,}" for key, word in words.items()}
-    machine = entry["machine"]
-    where = (
-        f"benchmarks/{name}.py, {entry['date']}, one core of {machine['cores']}, {machine['cpu']}, "
-        f"Python {entry['python']}, NumPy {entry['numpy']}"
-    )
-    return table(pd.Series(measured, name="measured"), "Measured by a script.", "benchmark", where)
+    figures = benchmark(name)["figures"]
+    measured = {word: f"{figures[key]:,}" for key, word in words.items()}
+    note = benchmark_note(name)
+    return table(pd.Series(measured, name="measured"), "Measured by a script.", "benchmark", note)

@@ -36,6 +36,21 @@ def iter_pairs(opinions: Opinions, block: int = BLOCK_PAIRS) -> Iterator[tuple[I
         start = stop
 
 
+def rows_of_opinions(log_marginals: npt.ArrayLike, opinions: Opinions) -> FloatArray:
+    """One log-marginal an opinion as it was given, unchecked but for its shape."""
+    values = np.asarray(log_marginals, dtype=np.float64)
+    full = (len(opinions.instances), len(opinions.experts), opinions.n_classes)
+    rows = (len(opinions), opinions.n_classes)
+    if values.ndim == 3 and values.shape == full:
+        values = values[opinions.instance_codes, opinions.expert_codes]
+    elif values.shape != rows:
+        raise ValueError(
+            f"log_marginals has shape {values.shape}; these opinions need {full} "
+            f"(instances, experts, classes) or {rows} (opinions, classes)."
+        )
+    return values
+
+
 def opinion_marginals(log_marginals: npt.ArrayLike, opinions: Opinions) -> FloatArray:
     """One log-marginal an opinion, checked and normalised to the last digit: (n_opinions, k).
 
@@ -51,16 +66,7 @@ def opinion_marginals(log_marginals: npt.ArrayLike, opinions: Opinions) -> Float
         If the shape does not fit the opinions, if a marginal is not a distribution, or if an
         expert said a label to which her marginal gives probability zero; the error names them.
     """
-    values = np.asarray(log_marginals, dtype=np.float64)
-    k = opinions.n_classes
-    full = (len(opinions.instances), len(opinions.experts), k)
-    if values.ndim == 3 and values.shape == full:
-        values = values[opinions.instance_codes, opinions.expert_codes]
-    elif values.shape != (len(opinions), k):
-        raise ValueError(
-            f"log_marginals has shape {values.shape}; these opinions need {full} "
-            f"(instances, experts, classes) or {(len(opinions), k)} (opinions, classes)."
-        )
+    values = rows_of_opinions(log_marginals, opinions)
     try:
         check_log_distribution(values, "observed")
     except ValueError:

@@ -22,7 +22,7 @@ TOLERANCE = 1e-6
 """A partition is called optimal if none is better by more than this."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Step:
     r"""One round of Algorithm 1: a group, whom it could take in, and whom it takes.
 
@@ -39,8 +39,8 @@ class Step:
     """
 
     group: tuple[int, ...]
-    candidates: tuple[int, ...]
-    costs: tuple[float, ...]
+    candidates: IntArray
+    costs: FloatArray
     chosen: int | None
 
 
@@ -54,7 +54,7 @@ def grow(graph: SimilarityGraph, start: int, left: IntArray) -> Iterator[Step]:
         best = int(np.argmin(costs)) if len(costs) else -1
         joins = best >= 0 and costs[best] <= ROUNDING
         chosen = int(candidates[best]) if joins else None
-        yield Step(tuple(group), tuple(candidates.tolist()), tuple(costs.tolist()), chosen)
+        yield Step(tuple(group), candidates, costs, chosen)
         if chosen is None:
             return
         group.append(chosen)
@@ -264,7 +264,7 @@ def objective(graph: SimilarityGraph, groups: Sequence[Sequence[int]]) -> float:
 
 def _cost(weights: FloatArray, group: Sequence[int]) -> float:
     inside = weights[np.ix_(group, group)]
-    return float(inside[np.triu_indices(len(group), 1)].sum())
+    return float(inside[~np.tri(len(group), dtype=bool)].sum())
 
 
 def group_of(groups: Sequence[Sequence[Hashable]], experts: Iterable[Hashable]) -> IntArray:

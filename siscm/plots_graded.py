@@ -45,7 +45,8 @@ def draw_sharing(axes: Axes, sharing: pd.DataFrame, kinds: Mapping[str, list[str
     few = len(ordered) <= 20
     axes.set_yticks(range(len(ordered)) if few else [], ordered.index if few else [])
     axes.set_xlim(0, 1)
-    axes.set_xlabel("sharing: how often she follows the noise of her group", fontsize=10)
+    axes.set_xlabel("sharing of the noise of her group", fontsize=10)
+    axes.set_ylim(-0.6, len(ordered) - 0.4)
     axes.grid(axis="y", visible=False)
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, frameon=False, fontsize=9)
 
@@ -154,6 +155,7 @@ def draw_lead(axes: Axes, standings: pd.DataFrame, most: float = 0.1) -> None:
         ends = [[more - row["log_loss_more_low"]], [row["log_loss_more_high"] - more]]
         axes.errorbar(more, place, xerr=ends, fmt="o", color=GROUP_COLOURS[0], capsize=3)
     axes.set_yticks(range(len(others)), others.index)
+    axes.set_ylim(-0.6, len(others) - 0.4)
     axes.set_xlim(right=most)
     axes.set_xlabel(f"log-loss above that of {GRADED}", fontsize=10)
     axes.grid(axis="y", visible=False)

@@ -28,9 +28,9 @@ from siscm.checks import BoolArray, FloatArray, IntArray
 from siscm.contradictions import Names, possible, possible_on_a_line, refusal
 from siscm.gumbel import sample_noise, sample_posterior_noise
 from siscm.inference import in_each_group
+from siscm.noises import Noise, pair_law
 from siscm.ordered import intervals
 from siscm.posterior import shared_law
-from siscm.sharing import Noise, pair_law
 
 MOST_IN_DOUBT = 4
 """Opinions of experts who may or may not have followed, up to which every way is added up."""

@@ -18,30 +18,22 @@ switched on and off: there :math:`a_h` is how much of the group's noise is in th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from scipy.sparse import csr_array
 
-from siscm import gaussian, gumbel, ordered
 from siscm.checks import FloatArray, IntArray
 from siscm.names import refuse_other_experts
+from siscm.noises import Noise, check_noise, terms
 from siscm.opinions import Opinions
 from siscm.pairs import iter_pairs, opinion_marginals
 from siscm.partition import Groups, group_of
-from siscm.violations import violates
-
-Noise = Literal["gumbel", "uniform", "gaussian"]
-
-LAWS: dict[str, Callable[[FloatArray, FloatArray, IntArray], FloatArray]] = {
-    "gumbel": gumbel.counterfactual_probabilities,
-    "uniform": ordered.counterfactual_probabilities,
-}
-"""What a target says given what another said, by the noise that both follow or do not."""
 
 MOST = 0.999
 """Sharing is never certain: one contradiction would then be impossible."""
@@ -52,26 +44,20 @@ NODES = MOST * np.sin(np.pi / 2 * _TIMES) ** 2
 
 _END = 1e-6
 
-_BLOCK_PAIRS = 2**17
+_BLOCK_PAIRS = 2**15
 
-_CUT_ROUNDING = 1e-12
-"""A joint probability below this share of p q is zero: two cuts that are equal but for rounding."""
-
-_JUST_POSSIBLE = float(np.nextafter(-1, 0))
-
-_MOST_LOG_EXCESS = 600.0
-"""Beyond it, excesses would overflow when they are added up."""
+_BLOCK_ROWS = 2**13
 
 
 @dataclass(frozen=True, eq=False)
 class SharingEvidence:
     r"""What pairs of opinions say about the sharing of each pair of experts.
 
-    Sums over instances, so evidence from other instances can be added, ``evidence + other``, and
-    taken away again. Between :data:`NODES` the log-likelihood is a cubic through its values and
-    slopes. For one pair of opinions it is off by less than 0.01 for :math:`\lambda` from 0.05 to
-    0.9, and by less than 0.07 outside, unless they are nearly a contradiction or all but
-    impossible apart (:math:`\varrho` below -0.95, above 100).
+    Sums over instances, so evidence from other instances can be added: ``evidence + other``.
+    Between :data:`NODES` the log-likelihood is a cubic through its values and slopes. For one pair
+    of opinions it is off by less than 0.01 for :math:`\lambda` from 0.05 to 0.9, and by less than
+    0.07 outside, unless they are nearly a contradiction or all but impossible apart
+    (:math:`\varrho` below -0.95, above 100).
 
     Parameters
     ----------
@@ -118,14 +104,16 @@ class SharingEvidence:
         # are sorted by expert, so the first number is the smaller one.
         key = np.empty(0, dtype=np.int64)
         for a, b in iter_pairs(opinions, 32 * _BLOCK_PAIRS):
-            key = np.union1d(key, h[a] * n + h[b])
+            key = _distinct(key, h[a] * n + h[b])
         sums = np.zeros((len(key), 2 * len(NODES) + 1))
         for a, b in iter_pairs(opinions, _BLOCK_PAIRS):
             pair = h[a] * n + h[b]
             order = np.argsort(pair, kind="stable")
             met, start = np.unique(pair[order], return_index=True)
-            rows = _terms(log_p[a], log_p[b], y[a], y[b], noise)[order]
-            sums[np.searchsorted(key, met)] += np.add.reduceat(rows, start, axis=0)
+            rows = terms(log_p[a], log_p[b], y[a], y[b], noise, NODES)
+            # A product with zeros and ones adds up rows faster than NumPy does.
+            chosen = (np.ones(len(order)), order, np.append(start, len(order)))
+            sums[np.searchsorted(key, met)] += csr_array(chosen, (len(met), len(order))) @ rows
         return cls(opinions.experts, key, sums)
 
     @cached_property
@@ -161,26 +149,15 @@ class SharingEvidence:
         ValueError
             If the two are not about the same experts in the same order.
         """
-        return self._combined(other, 1)
-
-    def __sub__(self, other: SharingEvidence) -> SharingEvidence:
-        """The evidence of the instances that are not in ``other``, which is part of this."""
-        return self._combined(other, -1)
-
-    def _combined(self, other: SharingEvidence, sign: int) -> SharingEvidence:
         if not isinstance(other, SharingEvidence):
             return NotImplemented
-        refuse_other_experts(self.experts, other.experts, "evidence is")
-        key = np.union1d(self.key, other.key)
-        sums = np.zeros((len(key), self.sums.shape[1]))
-        sums[np.searchsorted(key, self.key)] = self.sums
-        sums[np.searchsorted(key, other.key)] += sign * other.sums
-        return SharingEvidence(self.experts, key, sums)
+        return merged([self, other])
 
     def inside(self, groups: Groups) -> SharingEvidence:
         """The evidence about pairs of one group only."""
         number = group_of(groups, range(len(self.experts)))
-        kept = number[self.first] == number[self.second]
+        first, second = np.divmod(self.key, max(len(number), 1))
+        kept = number[first] == number[second]
         return SharingEvidence(self.experts, self.key[kept], self.sums[kept])
 
     def log_likelihood(self, sharing: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
@@ -192,98 +169,77 @@ class SharingEvidence:
             :math:`\lambda`, one for all or (P,) one for each pair; from 0 to :data:`MOST`.
         """
         sharing = np.broadcast_to(np.asarray(sharing, dtype=np.float64), self.key.shape)
-        # A cubic in t, with λ = MOST sin²(πt/2), which is smooth where the logarithm is steep.
-        t = 2 / np.pi * np.arcsin(np.sqrt(np.clip(sharing / MOST, 0, 1)))
-        left = np.minimum((t * (len(NODES) - 1)).astype(np.int64), len(NODES) - 2)
-        step = 1 / (len(NODES) - 1)
-        s = t / step - left
-        rows = np.arange(len(left))
-        speed = MOST * np.pi / 2 * np.sin(np.pi * _TIMES)
-        slopes = self.slopes
-        v0, v1 = self.values[rows, left], self.values[rows, left + 1]
-        m0 = slopes[rows, left] * speed[left] * step
-        m1 = slopes[rows, left + 1] * speed[left + 1] * step
-        value = v0 + s * (m0 + s * (3 * (v1 - v0) - 2 * m0 - m1 + s * (2 * (v0 - v1) + m0 + m1)))
-        slope = m0 + s * (2 * (3 * (v1 - v0) - 2 * m0 - m1) + s * 3 * (2 * (v0 - v1) + m0 + m1))
-        change = MOST * np.pi / 2 * np.sin(np.pi * t) * step
-        # At the ends t tells nothing of λ, and near to them only rounding would be left.
-        end = np.minimum(t, 1 - t) < _END
-        ends = np.where(t < 0.5, slopes[:, 0], slopes[:, -1])
-        slope = np.where(end, ends, slope / np.where(end, 1, change))
-        value = value + self.contradictions * np.log1p(-sharing)
-        return value, slope - self.contradictions / (1 - sharing)
+        value, slope = np.empty((2, len(self.key)))
+        for rows in _slices(len(self.key)):
+            value[rows], slope[rows] = _between_nodes(self.sums[rows], sharing[rows])
+        return value, slope
+
+    def at_nodes(self) -> FloatArray:
+        """(len(NODES) - 1, P): of each pair at all nodes but the first, where it is zero."""
+        found = np.empty((len(NODES) - 1, len(self.key)))
+        certain = np.log1p(-NODES[1:])
+        for rows in _slices(len(self.key)):
+            contradicted = np.outer(certain, self.contradictions[rows])
+            found[:, rows] = self.values[rows, 1:].T + contradicted
+        return found
+
+    def together_at_nodes(self) -> FloatArray:
+        """(len(NODES),): the log-likelihood of all pairs if they share alike, at each node."""
+        total: FloatArray = self.values.sum(axis=0) + self.contradictions.sum() * np.log1p(-NODES)
+        return total
 
 
-def check_noise(noise: str) -> None:
-    """Refuse a noise that there is not."""
-    if noise not in (known := get_args(Noise)):
-        raise ValueError(f"noise is {noise!r}; it must be one of {', '.join(known)}.")
+def merged(parts: Sequence[SharingEvidence]) -> SharingEvidence:
+    """The evidence of all parts, as ``parts[0] + parts[1] + ...``, without the sums in between.
 
-
-def pair_law(
-    log_p: FloatArray,
-    log_q: FloatArray,
-    label: IntArray,
-    sharing: FloatArray,
-    noise: Noise,
-) -> FloatArray:
-    r"""P(target says d | observed said ``label``) at a sharing :math:`\lambda` (...), for every d.
-
-    Parameters
-    ----------
-    log_p, log_q, label
-        As in :func:`siscm.gumbel.counterfactual_probabilities`.
+    Raises
+    ------
+    ValueError
+        If they are not about the same experts in the same order.
     """
-    if noise == "gaussian":
-        return gaussian.law(log_p, log_q, label, sharing)
-    share = sharing[..., None]
-    return np.asarray(share * LAWS[noise](log_p, log_q, label) + (1 - share) * np.exp(log_q))
+    experts = parts[0].experts
+    for part in parts[1:]:
+        refuse_other_experts(experts, part.experts, "evidence is")
+    key = _distinct(*(part.key for part in parts))
+    sums = np.zeros((len(key), parts[0].sums.shape[1]))
+    for part in parts:
+        for rows in _slices(len(part.key)):
+            sums[np.searchsorted(key, part.key[rows])] += part.sums[rows]
+    return SharingEvidence(experts, key, sums)
 
 
-def _terms(
-    log_p: FloatArray, log_q: FloatArray, label: IntArray, other: IntArray, noise: Noise
-) -> FloatArray:
-    """What each pair of opinions (n,) adds to :attr:`SharingEvidence.sums`."""
-    if noise == "gaussian":
-        values, slopes = gaussian.log_ratios(log_p, log_q, label, other, NODES)
-        return np.concatenate([values, slopes, np.zeros((len(label), 1))], axis=1)
-    rho = excess(log_p, log_q, label, other, noise)
-    possible = rho > -1
-    known = np.where(possible, rho, 0.0)[:, None]
-    inner = 1 + NODES * known
-    return np.concatenate([np.log(inner), known / inner, ~possible[:, None]], axis=1)
+def _between_nodes(sums: FloatArray, sharing: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Log-likelihoods and derivatives of some pairs, from their rows of sums."""
+    # A cubic in t, with λ = MOST sin²(πt/2), which is smooth where the logarithm is steep.
+    t = 2 / np.pi * np.arcsin(np.sqrt(np.clip(sharing / MOST, 0, 1)))
+    left = np.minimum((t * (len(NODES) - 1)).astype(np.int64), len(NODES) - 2)
+    step = 1 / (len(NODES) - 1)
+    s = t / step - left
+    rows = np.arange(len(left))
+    speed = MOST * np.pi / 2 * np.sin(np.pi * _TIMES)
+    slopes, contradictions = sums[:, len(NODES) : -1], sums[:, -1]
+    v0, v1 = sums[rows, left], sums[rows, left + 1]
+    m0 = slopes[rows, left] * speed[left] * step
+    m1 = slopes[rows, left + 1] * speed[left + 1] * step
+    value = v0 + s * (m0 + s * (3 * (v1 - v0) - 2 * m0 - m1 + s * (2 * (v0 - v1) + m0 + m1)))
+    slope = m0 + s * (2 * (3 * (v1 - v0) - 2 * m0 - m1) + s * 3 * (2 * (v0 - v1) + m0 + m1))
+    change = MOST * np.pi / 2 * np.sin(np.pi * t) * step
+    # At the ends t tells nothing of λ, and near to them only rounding would be left.
+    end = np.minimum(t, 1 - t) < _END
+    ends = np.where(t < 0.5, slopes[:, 0], slopes[:, -1])
+    slope = np.where(end, ends, slope / np.where(end, 1, change))
+    value = value + contradictions * np.log1p(-sharing)
+    return value, slope - contradictions / (1 - sharing)
 
 
-def pull(
-    log_p: FloatArray,
-    log_q: FloatArray,
-    label: IntArray,
-    other: IntArray,
-    sharing: FloatArray,
-    noise: Noise,
-) -> FloatArray:
-    r""":math:`\lambda\, \partial / \partial\lambda` of the log-likelihood of two opinions (n,)."""
-    if noise == "gaussian":
-        return sharing * gaussian.log_ratio(log_p, log_q, label, other, sharing)[1]
-    rho = excess(log_p, log_q, label, other, noise)
-    return np.asarray(sharing * rho / (1 + sharing * rho))
+def _distinct(*keys: IntArray) -> IntArray:
+    """All keys, sorted, each once: far faster than np.union1d, which sorts by way of a table."""
+    found: IntArray = np.concatenate(keys)
+    found.sort(kind="stable")
+    new: IntArray = found[np.append(True, found[1:] != found[:-1])[: len(found)]]
+    return new
 
 
-def excess(
-    log_p: FloatArray, log_q: FloatArray, label: IntArray, other: IntArray, noise: Noise
-) -> FloatArray:
-    r""":math:`\varrho = J / (p\, q) - 1` at two opinions (n,).
-
-    Above 0 where a shared noise makes them likelier than two noises do, -1 where it cannot
-    produce them, and only there: under Gumbel noise where they violate conditional stability.
-    """
-    rows = np.arange(len(label))
-    law = LAWS[noise](log_p, log_q, label)[rows, other]
-    with np.errstate(divide="ignore"):
-        log_ratio = np.log(law) - log_q[rows, other]
-    rho = np.expm1(np.minimum(log_ratio, _MOST_LOG_EXCESS))
-    if noise == "gumbel":
-        impossible = violates(log_p, label, log_q, other)
-    else:
-        impossible = rho + 1 < _CUT_ROUNDING
-    return np.where(impossible, -1.0, np.maximum(rho, _JUST_POSSIBLE))
+def _slices(n: int) -> Iterator[slice]:
+    """Rows a few thousand at a time: what is computed from them stays in the cache."""
+    return (slice(start, start + _BLOCK_ROWS) for start in range(0, n, _BLOCK_ROWS))

@@ -9,59 +9,188 @@ others unless her opinions say otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import reduce
+from collections.abc import Iterable, Iterator, Sequence
+from copy import deepcopy
+from functools import partial, reduce
 from operator import add
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import pandas as pd
 from scipy.optimize import minimize
-from scipy.sparse import csr_array
 from scipy.special import expit, logit
 
 from siscm import partition
-from siscm.checks import FloatArray
+from siscm.checks import FloatArray, IntArray
+from siscm.chunks import Source, each
 from siscm.graph import SimilarityGraph
-from siscm.opinions import Opinions
-from siscm.pairs import iter_pairs
-from siscm.partition import Groups, group_of
-from siscm.sharing import MOST, NODES, Noise, SharingEvidence, pull
+from siscm.noises import Noise
+from siscm.partition import Groups
+from siscm.sharing import MOST, NODES, SharingEvidence, merged
+from siscm.sharing_errors import SPREAD, standard_errors
 
-SPREAD = 0.5
-"""Prior standard deviation, in log-odds, of the experts' sharing around their mean."""
+N_PARTS = 4
+"""Parts of the instances by which groups are judged."""
+
+NoiseChoice = Literal["likeliest", "gumbel", "uniform", "gaussian"]
+
+CANDIDATES: tuple[Noise, ...] = ("gumbel", "gaussian")
+"""Noises of which the likeliest is taken: without an order of the labels, and with one."""
 
 
-def likelihood_graph(evidence: SharingEvidence, sharing: float) -> SimilarityGraph:
+class Sharing(NamedTuple):
+    """Who shares which noise with whom, and how often."""
+
+    noise: Noise
+    groups: Groups
+    """Positions of experts."""
+    table: pd.DataFrame
+    """By expert: ``sharing``, and the ends ``low``, ``high`` of its 95 % interval; without these if
+    it was given, or if nobody met anybody of her group."""
+
+
+def fit_sharing(
+    chunks: Sequence[Source],
+    noise: NoiseChoice = "likeliest",
+    n_restarts: int = 3,
+    *,
+    rng: np.random.Generator,
+    groups: Groups | None = None,
+    sharing: FloatArray | None = None,
+    n_jobs: int | None = None,
+) -> Sharing:
+    """Who shares a noise with whom and how often, from chunks of instances.
+
+    The chunks are read once for each noise tried, and once for the intervals. At any time memory
+    holds the chunks at work, what they say, and the evidence of :data:`N_PARTS` parts: for each, at
+    most 160 bytes for every pair of experts who met. The result does not depend on how many work,
+    or where (see :func:`siscm.chunks.total`); on how instances are dealt out among chunks it
+    depends as on the folds of any cross-validation.
+
+    Parameters
+    ----------
+    chunks
+        Log-marginals and opinions about instances, or functions that load them: see
+        :mod:`siscm.chunks`. Their number modulo :data:`N_PARTS` says by which part they judge.
+    noise
+        As for :meth:`SharingEvidence.from_opinions`, or ``"likeliest"`` of :data:`CANDIDATES`.
+    n_restarts
+        Runs of Algorithm 1 at each sharing.
+    rng
+        Of Algorithm 1; each noise gets the same.
+    groups, sharing
+        Positions of experts, and :math:`a_h` (H,), to use instead of learning them.
+    n_jobs
+        Chunks worked on at the same time, as in joblib.
+
+    Raises
+    ------
+    ValueError
+        If the chunks cannot be read twice, are too few, or do not fit each other.
+    """
+    if isinstance(chunks, Iterator):
+        raise ValueError(
+            "chunks are read twice, but a generator can be read once; give a list, of functions "
+            "that load them if they are large."
+        )
+    best = -np.inf
+    for candidate in CANDIDATES if noise == "likeliest" else (noise,):
+        parts = _evidence_by_part(chunks, candidate, n_jobs, at_least=2 if groups is None else 1)
+        if groups is None:
+            found, evidence = choose_groups(parts, n_restarts, rng=deepcopy(rng))
+        else:
+            found, evidence = groups, merged([part.inside(groups) for part in parts])
+        del parts
+        a = experts_sharing(evidence) if sharing is None else sharing
+        likely = total_log_likelihood(evidence, a)
+        if likely > best:
+            table = pd.DataFrame({"sharing": a}, index=evidence.experts)
+            best, chosen, met = likely, Sharing(candidate, found, table), len(evidence.key) > 0
+        del evidence
+    if sharing is None and met:
+        a = chosen.table["sharing"].to_numpy()
+        errors = 1.96 * standard_errors(chunks, chosen.groups, a, chosen.noise, n_jobs)
+        chosen.table["low"] = expit(logit(a) - errors)
+        chosen.table["high"] = expit(logit(a) + errors)
+    return chosen
+
+
+def _evidence_by_part(
+    chunks: Sequence[Source], noise: Noise, n_jobs: int | None, at_least: int
+) -> list[SharingEvidence]:
+    parts: list[SharingEvidence] = []
+    task = partial(SharingEvidence.from_opinions, noise=noise)
+    for number, evidence in enumerate(each(task, chunks, n_jobs)):
+        if number < N_PARTS:
+            parts.append(evidence)
+        else:
+            parts[number % N_PARTS] += evidence
+    if len(parts) < at_least:
+        raise ValueError(
+            f"{len(parts)} chunks are too few, for groups are judged by chunks that they were not "
+            f"learned from; give at least 2, better {N_PARTS} or more."
+        )
+    return parts
+
+
+def likelihood_graph(
+    experts: pd.Index[Any], key: IntArray, log_likelihood: FloatArray
+) -> SimilarityGraph:
     r"""Every pair of experts, weighted by what one :math:`\lambda` would change of the log-loss.
 
     That of inferring each opinion from the other, summed over instances: minus twice the
     log-likelihood of the pair. So the likeliest partition is a clique partitioning problem again
     (Section 6, Eq. 7). All pairs have an edge, for no contradiction is proof, and two who never met
     weigh nothing.
+
+    Parameters
+    ----------
+    experts, key
+        As in :class:`~siscm.sharing.SharingEvidence`.
+    log_likelihood
+        (P,): of each pair, at that :math:`\lambda`.
     """
-    n = len(evidence.experts)
+    n = len(experts)
     change = np.zeros((n, n))
-    change[evidence.first, evidence.second] = -evidence.log_likelihood(sharing)[0]
+    change.reshape(-1)[key] = -2 * log_likelihood  # both directions at once
     once = 1 - np.eye(n, dtype=np.int64)  # weights are means over meetings; here, sums
-    return SimilarityGraph(evidence.experts, once, np.zeros_like(once), change + change.T, "log")
+    return SimilarityGraph(experts, once, np.zeros_like(once), change, "log")
 
 
 def likeliest_groups(
-    evidence: SharingEvidence, n_restarts: int, *, rng: np.random.Generator
+    experts: pd.Index[Any],
+    key: IntArray,
+    at_nodes: Iterable[FloatArray],
+    n_restarts: int,
+    *,
+    rng: np.random.Generator,
 ) -> tuple[Groups, float]:
     r"""The partition, and one :math:`\lambda` for all its groups, that make the opinions likeliest.
 
     For each of :data:`siscm.sharing.NODES` Algorithm 1 cuts the graph of log-likelihoods, and the
     best of all is returned.
 
+    Parameters
+    ----------
+    experts, key
+        As in :class:`~siscm.sharing.SharingEvidence`.
+    at_nodes
+        Log-likelihoods of all pairs (P,) at each node but the first, as
+        :meth:`~siscm.sharing.SharingEvidence.at_nodes` returns them.
+    n_restarts
+        Runs of Algorithm 1 at each sharing.
+    rng
+        Of Algorithm 1.
+
     Returns
     -------
     groups, sharing
         Sharing is 0 where everybody is best alone.
     """
-    best: Groups = [[h] for h in range(len(evidence.experts))]
+    best: Groups = [[h] for h in range(len(experts))]
     best_value, sharing = 0.0, 0.0
-    for node in NODES[1:].tolist():
-        graph = likelihood_graph(evidence, node)
+    for node, log_likelihood in zip(NODES[1:].tolist(), at_nodes, strict=True):
+        graph = likelihood_graph(experts, key, log_likelihood)
         groups = partition.greedy(graph, n_restarts, rng=rng)
         value = partition.objective(graph, groups)
         if value < best_value - partition.ROUNDING:
@@ -92,25 +221,33 @@ def choose_groups(
     evidence
         Of the pairs inside groups that were learned without them: what sharing is learned from.
     """
-    everything = reduce(add, parts)
-    honest = reduce(
-        add,
-        (
-            part.inside(likeliest_groups(everything - part, n_restarts, rng=rng)[0])
-            for part in parts
-        ),
-    )
-    one_group: Groups = [list(range(len(everything.experts)))]
-    if _best_common(honest)[0] < _best_common(everything)[0]:
-        return one_group, everything
-    return likeliest_groups(everything, n_restarts, rng=rng)[0], honest
+    # The evidence of all parts takes as much memory as some of them; only what is needed is kept.
+    everything = merged(parts)
+    experts, key, at_nodes = everything.experts, everything.key, everything.at_nodes()
+    one_group = everything.together_at_nodes().max()
+    del everything
+    learned = []
+    for part in parts:
+        others = _differences(at_nodes, part.at_nodes(), np.searchsorted(key, part.key))
+        learned.append(likeliest_groups(experts, key, others, n_restarts, rng=rng)[0])
+    together = [
+        part.inside(groups).together_at_nodes() for part, groups in zip(parts, learned, strict=True)
+    ]
+    if np.sum(together, axis=0).max() < one_group:
+        del at_nodes
+        return [list(range(len(experts)))], merged(parts)
+    groups, _ = likeliest_groups(experts, key, at_nodes, n_restarts, rng=rng)
+    del at_nodes
+    honest = (part.inside(found) for part, found in zip(parts, learned, strict=True))
+    return groups, reduce(add, honest)
 
 
-def _best_common(evidence: SharingEvidence) -> tuple[float, float]:
-    r"""Highest log-likelihood if all pairs share alike, and the :math:`\lambda` where it is."""
-    totals = [float(evidence.log_likelihood(node)[0].sum()) for node in NODES]
-    best = int(np.argmax(totals))
-    return totals[best], float(NODES[best])
+def _differences(total: FloatArray, part: FloatArray, place: IntArray) -> Iterator[FloatArray]:
+    """Rows of a total without those of a part, one at a time."""
+    for row, left_out in zip(total, part, strict=True):
+        others = row.copy()
+        others[place] -= left_out
+        yield others
 
 
 def experts_sharing(evidence: SharingEvidence) -> FloatArray:
@@ -126,7 +263,8 @@ def experts_sharing(evidence: SharingEvidence) -> FloatArray:
     """
     if not len(evidence.key):
         return np.zeros(len(evidence.experts))
-    mean = float(logit(np.sqrt(np.clip(_best_common(evidence)[1], 0.01, MOST))))
+    common = NODES[evidence.together_at_nodes().argmax()]
+    mean = float(logit(np.sqrt(np.clip(common, 0.01, MOST))))
     start = np.full(len(evidence.experts), mean)
     # Beyond, the likelihood of a pair is flat, and a search may end where sharing is certain.
     bounds = [(None, float(logit(np.sqrt(MOST))))] * len(start)
@@ -151,44 +289,3 @@ def _minus_posterior(log_odds: FloatArray, evidence: SharingEvidence) -> tuple[f
     away = log_odds - log_odds.mean()
     penalty = (away**2).sum() / (2 * SPREAD**2)
     return float(penalty - value.sum()), away / SPREAD**2 - gradient
-
-
-def sharing_errors(
-    log_p: FloatArray, opinions: Opinions, groups: Groups, a: FloatArray, noise: Noise
-) -> FloatArray:
-    r"""Standard errors (H,) of the log-odds of each expert's sharing.
-
-    Pairs on one instance depend on each other, so the curvature of the log-likelihood alone would
-    promise too much. The scores are added up by instance, and their spread over instances, with
-    that of the prior, stands between two inverse curvatures (the "sandwich" of Huber). Marginals
-    are taken as they are.
-
-    Parameters
-    ----------
-    log_p
-        Log-marginals (n_opinions, k) that the sharing was learned from.
-    opinions, groups, a, noise
-        What was said, positions of experts, and their sharing.
-    """
-    n, h, y = len(a), opinions.expert_codes, opinions.label_codes
-    number = group_of(groups, range(n))
-    # A trace of the identity, for the prior says nothing of the mean.
-    prior = (np.eye(n) - (1 - 1e-6) / n) / SPREAD**2
-    curvature = prior.copy()
-    score = np.zeros(len(opinions))
-    for one, two in iter_pairs(opinions):
-        same = number[h[one]] == number[h[two]]
-        one, two = one[same], two[same]
-        pair = np.minimum(a[h[one]] * a[h[two]], MOST)
-        g = pull(log_p[one], log_p[two], y[one], y[two], pair, noise)
-        for first, second in ((one, two), (two, one)):
-            mine, other = h[first], h[second]
-            own, her = 1 - a[mine], 1 - a[other]
-            own_curvature = (g * own) ** 2 - g * own * (own - a[mine])
-            curvature[np.diag_indices(n)] += np.bincount(mine, own_curvature, minlength=n)
-            np.add.at(curvature, (mine, other), (g**2 - g) * own * her)
-            score += np.bincount(first, g * own, minlength=len(score))
-    by_instance = csr_array((score, (opinions.instance_codes, h)), (len(opinions.instances), n))
-    spread = prior + np.asarray((by_instance.T @ by_instance).todense())
-    inverse = np.linalg.inv(curvature)
-    return np.asarray(np.sqrt(np.diag(inverse @ spread @ inverse).clip(0)))

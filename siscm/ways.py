@@ -13,9 +13,9 @@ import numpy as np
 
 from siscm.checks import FloatArray, IntArray
 from siscm.contradictions import Names
+from siscm.noises import Noise
 from siscm.opinions import NOT_ASKED
 from siscm.several import cells_of, impossible
-from siscm.sharing import Noise
 
 MOST_WAYS = 4096
 """Ways in which a panel can go on, up to which all are listed."""

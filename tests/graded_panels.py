@@ -10,7 +10,10 @@ import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
 from siscm import Opinions
-from siscm.sharing import Noise
+from siscm.chunks import split
+from siscm.noises import Noise
+from siscm.sharing import SharingEvidence
+from siscm.sharing_fit import N_PARTS
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -25,6 +28,11 @@ class GradedPanel(NamedTuple):
     def of_opinions(self) -> FloatArray:
         """One log-marginal an opinion, (n_opinions, k)."""
         return self.log_p[self.opinions.instance_codes, self.opinions.expert_codes]
+
+    @property
+    def chunk(self) -> tuple[FloatArray, Opinions]:
+        """All of it in one chunk."""
+        return self.of_opinions, self.opinions
 
 
 def graded_panel(
@@ -55,3 +63,9 @@ def graded_panel(
     said[rng.random(said.shape) >= asked] = -1
     names = [f"e{h}" for h in range(n_experts)]
     return GradedPanel(log_p, Opinions.from_codes(said, experts=names, classes=range(k)))
+
+
+def parts_of(panel: GradedPanel, rng: np.random.Generator) -> list[SharingEvidence]:
+    """What random parts of the instances say, as the estimator splits them."""
+    parts = split(*panel.chunk, N_PARTS, rng=rng)
+    return [SharingEvidence.from_opinions(*part) for part in parts]

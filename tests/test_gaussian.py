@@ -13,8 +13,10 @@ from scipy.stats import multivariate_normal
 from strategies import log_dirichlet, rngs
 
 from siscm import gaussian, ordered
-from siscm.sharing import NODES, SharingEvidence, pull
-from siscm.sharing_fit import experts_sharing, sharing_errors
+from siscm.noises import pull
+from siscm.sharing import NODES, SharingEvidence
+from siscm.sharing_errors import standard_errors
+from siscm.sharing_fit import experts_sharing
 
 Array = npt.NDArray[np.float64]
 
@@ -210,9 +212,7 @@ def test_sharing_that_was_planted_comes_back_within_its_errors() -> None:
         )
         evidence = SharingEvidence.from_opinions(*panel, "gaussian")
         found = experts_sharing(evidence)
-        errors = sharing_errors(
-            panel.of_opinions, panel.opinions, [list(range(6))], found, "gaussian"
-        )
+        errors = standard_errors([tuple(panel)], [list(range(6))], found, "gaussian")
         np.testing.assert_allclose(found, a, atol=0.15)
         away.append((logit(found) - logit(a)) / errors)
         assert (expit(logit(found) + 1.96 * errors) - found < 0.15).all()

@@ -11,20 +11,22 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pytest
-from graded_panels import graded_panel
+from graded_panels import graded_panel, parts_of
 from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 
 from siscm import GumbelMaxSISCM, Opinions, gumbel, inference, ordered
-from siscm.graded import CANDIDATES, N_PARTS, GradedSISCM, split_evidence
+from siscm.graded import GradedSISCM
+from siscm.noises import Noise
 from siscm.pooled import PooledMarginals
 from siscm.populations import Drawn
 from siscm.properties import counterfactual_stability, set_invariance
 from siscm.random_scms import same_group
 from siscm.scm import FiniteSCM, conditional, counterfactual, marginal
-from siscm.sharing import MOST, Noise, SharingEvidence
-from siscm.sharing_fit import sharing_errors
+from siscm.sharing import MOST, SharingEvidence
+from siscm.sharing_errors import standard_errors
+from siscm.sharing_fit import CANDIDATES, N_PARTS
 from siscm.theorems import corollary_1, corollary_2, theorem_3, theorem_4
 
 FloatArray = npt.NDArray[np.float64]
@@ -393,7 +395,7 @@ def test_what_is_learned_with_a_given_partition() -> None:
     assert model.partition_ == groups
     assert model.sharing_["sharing"].mean() == pytest.approx(0.8, abs=0.06)
     a = model.sharing_["sharing"].to_numpy()
-    errors = sharing_errors(panel.of_opinions, panel.opinions, [[0, 1, 2], [3, 4]], a, "gumbel")
+    errors = standard_errors([panel.chunk], [[0, 1, 2], [3, 4]], a, "gumbel")
     np.testing.assert_allclose(model.sharing_["low"], expit(logit(a) - 1.96 * errors))
     np.testing.assert_allclose(model.sharing_["high"], expit(logit(a) + 1.96 * errors))
     learned = GradedSISCM(KnownMarginals()).fit(X, panel.opinions)
@@ -414,8 +416,7 @@ def test_everyone_alone_shares_nothing() -> None:
 def test_parts_are_of_instances_and_add_up() -> None:
     panel = graded_panel(np.random.default_rng(0), 23, [[0, 1, 2]], [0.8] * 3, asked=0.7)
     rng = np.random.default_rng(0)
-    part = rng.permutation(len(panel.opinions.instances)) % N_PARTS
-    parts = split_evidence(panel.of_opinions, panel.opinions, "gumbel", part)
+    parts = parts_of(panel, rng)
     assert len(parts) == N_PARTS
     total = sum(parts[1:], parts[0])
     whole = SharingEvidence.from_opinions(*panel)

@@ -13,7 +13,7 @@ from independent import race_row
 from strategies import log, log_dirichlet, rngs
 
 from siscm import Opinions, SimilarityGraph, pairs
-from siscm.inference import law_of
+from siscm.inference import laws_of
 
 LOSSES = ("zero_one", "log")
 
@@ -303,7 +303,7 @@ def test_monte_carlo_weights_scatter_around_the_exact_ones() -> None:
     exact = SimilarityGraph.from_opinions(log_p, opinions, "log")
     rng = np.random.default_rng(2)
     estimated = SimilarityGraph.from_opinions(
-        log_p, opinions, "log", law_of("monte_carlo", 4_000, rng)
+        log_p, opinions, "log", laws_of("monte_carlo", 4_000, rng)[0]
     )
     np.testing.assert_array_equal(estimated.edges, exact.edges)
     assert exact.edges.any()

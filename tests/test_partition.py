@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import combinations
 from typing import Any
@@ -164,20 +164,23 @@ WORKED_EDGES = np.ones((5, 5), dtype=bool)
 WORKED_EDGES[1, 4] = WORKED_EDGES[4, 1] = False
 
 
+def told(steps: Iterable[partition.Step]) -> list[tuple[Any, ...]]:
+    """All that the steps say: group, candidates, costs, who joins."""
+    return [(s.group, s.candidates.tolist(), s.costs.tolist(), s.chosen) for s in steps]
+
+
 def test_algorithm_1_step_by_step() -> None:
     """From 0: 1 gains most; then 2 would cost -1 + 2 > 0, 3 more, and 4 has no edge to 1: stop."""
     graph = graph_of(WORKED, WORKED_EDGES)
-    steps = list(partition.grow(graph, 0, np.arange(5)))
-    assert steps == [
-        partition.Step((0,), (1, 2, 3, 4), (-3, -1, 2, 0), chosen=1),
-        partition.Step((0, 1), (2, 3), (1, 3), chosen=None),
+    assert told(partition.grow(graph, 0, np.arange(5))) == [
+        ((0,), [1, 2, 3, 4], [-3, -1, 2, 0], 1),
+        ((0, 1), [2, 3], [1, 3], None),
     ]
     # From what is left, starting at 4: 2 and 3 cost nothing, the first joins; then 3 gains.
-    steps = list(partition.grow(graph, 4, np.array([2, 3, 4])))
-    assert steps == [
-        partition.Step((4,), (2, 3), (0, 0), chosen=2),
-        partition.Step((4, 2), (3,), (-2,), chosen=3),
-        partition.Step((4, 2, 3), (), (), chosen=None),
+    assert told(partition.grow(graph, 4, np.array([2, 3, 4]))) == [
+        ((4,), [2, 3], [0, 0], 2),
+        ((4, 2), [3], [-2], 3),
+        ((4, 2, 3), [], [], None),
     ]
 
 

@@ -12,8 +12,8 @@ from strategies import log, log_dirichlet, rngs
 
 from siscm import gumbel
 from siscm.contradictions import Names
+from siscm.noises import LAWS, Noise
 from siscm.several import by_followers, cells_drawn, cells_on_a_line, graded_proba
-from siscm.sharing import LAWS, Noise
 
 NOISES: tuple[Noise, ...] = ("gumbel", "uniform")
 Array = np.ndarray

@@ -19,7 +19,8 @@ from independent import fraction_row, precise_row
 from strategies import Pair, log_dirichlet, pairs
 
 from siscm import Opinions, gumbel, sharing
-from siscm.sharing import MOST, NODES, Noise, SharingEvidence, excess
+from siscm.noises import Noise, excess
+from siscm.sharing import MOST, NODES, SharingEvidence, merged
 from siscm.violations import violates
 
 FloatArray = npt.NDArray[np.float64]
@@ -280,7 +281,9 @@ def test_parts_add_up_in_any_order(seed: int) -> None:
         )
         for i in order
     ]
-    same_evidence(reduce(add, parts), whole)
+    total = reduce(add, parts)
+    same_evidence(total, whole)
+    np.testing.assert_array_equal(merged(parts).sums, total.sums)
     shuffled = rng.permutation(12)
     again = SharingEvidence.from_opinions(log_p[shuffled], opinions.select(instances=shuffled))
     same_evidence(again, whole)
@@ -303,8 +306,25 @@ def test_experts_in_another_order(noise: Noise) -> None:
 def test_any_size_of_block(monkeypatch: pytest.MonkeyPatch) -> None:
     panel = graded_panel(np.random.default_rng(7), 15, [[0, 1, 2]], [0.7] * 3)
     whole = SharingEvidence.from_opinions(*panel)
+    value, slope = whole.log_likelihood(np.linspace(0, MOST, 3))
+    at_nodes, doubled = whole.at_nodes(), whole + whole
     monkeypatch.setattr(sharing, "_BLOCK_PAIRS", 2)
     same_evidence(SharingEvidence.from_opinions(*panel), whole)
+    monkeypatch.setattr(sharing, "_BLOCK_ROWS", 2)
+    found = whole.log_likelihood(np.linspace(0, MOST, 3))
+    np.testing.assert_array_equal(found, (value, slope))
+    np.testing.assert_array_equal(whole.at_nodes(), at_nodes)
+    np.testing.assert_array_equal((whole + whole).sums, doubled.sums)
+
+
+def test_all_pairs_at_all_nodes() -> None:
+    """Short cuts for what is asked most: the same numbers, but for rounding."""
+    panel = graded_panel(np.random.default_rng(9), 40, [[0, 1, 2, 3]], [0.5] * 4)
+    evidence = SharingEvidence.from_opinions(*panel)
+    assert evidence.contradictions.any()
+    expected = np.array([evidence.log_likelihood(node)[0] for node in NODES])
+    np.testing.assert_allclose(evidence.at_nodes(), expected[1:], atol=1e-9)
+    np.testing.assert_allclose(evidence.together_at_nodes(), expected.sum(axis=1), atol=1e-9)
 
 
 def test_marginals_an_opinion_or_for_all() -> None:

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import partial, reduce
+from operator import add
 
 import numpy as np
 import numpy.typing as npt
 import pytest
-from graded_panels import GradedPanel, graded_panel
+from graded_panels import GradedPanel, graded_panel, parts_of
 from scipy.special import expit, logit
 
-from siscm import Opinions, sharing_fit
-from siscm.graded import N_PARTS, split_evidence
+from siscm import Opinions, sharing_errors, sharing_fit
+from siscm.chunks import split
+from siscm.noises import Noise, excess
 from siscm.partition import Groups, group_of
-from siscm.sharing import MOST, NODES, Noise, SharingEvidence, excess
+from siscm.sharing import MOST, NODES, SharingEvidence
+from siscm.sharing_errors import standard_errors
 from siscm.sharing_fit import (
     choose_groups,
     experts_sharing,
+    fit_sharing,
     likeliest_groups,
     likelihood_graph,
-    sharing_errors,
 )
 
 FloatArray = npt.NDArray[np.float64]
@@ -49,19 +52,21 @@ def inside(evidence: SharingEvidence, groups: Groups, lam: float) -> float:
     return float(evidence.inside(groups).log_likelihood(lam)[0].sum())
 
 
-def random_part(panel: GradedPanel, rng: np.random.Generator) -> IntArray:
-    """A part for each instance."""
-    return rng.permutation(len(panel.opinions.instances)) % N_PARTS
-
-
 def evidence_of(panel: GradedPanel, noise: Noise = "gumbel") -> SharingEvidence:
     return SharingEvidence.from_opinions(*panel, noise)
+
+
+def likeliest(
+    evidence: SharingEvidence, n_restarts: int, rng: np.random.Generator
+) -> tuple[Groups, float]:
+    known = evidence.experts, evidence.key, evidence.at_nodes()
+    return likeliest_groups(*known, n_restarts, rng=rng)
 
 
 def chosen(panel: GradedPanel, seed: int) -> tuple[Groups, FloatArray]:
     """Groups, and sharing of all experts, learned as the estimator learns them."""
     rng = np.random.default_rng(seed)
-    parts = split_evidence(panel.of_opinions, panel.opinions, "gumbel", random_part(panel, rng))
+    parts = parts_of(panel, rng)
     groups, evidence = choose_groups(parts, 5, rng=rng)
     return groups, experts_sharing(evidence)
 
@@ -74,7 +79,7 @@ def test_the_graph_of_log_likelihoods() -> None:
     seen = panel.opinions.labels.copy()
     seen[:10, 0] = seen[10:, 1] = -1  # experts 0 and 1 never meet
     evidence = SharingEvidence.from_opinions(panel.log_p, Opinions.from_codes(seen))
-    graph = likelihood_graph(evidence, 0.4)
+    graph = likelihood_graph(evidence.experts, evidence.key, evidence.log_likelihood(0.4)[0])
     expected = np.zeros((4, 4))
     expected[evidence.first, evidence.second] = -2 * evidence.log_likelihood(0.4)[0]
     assert (0, 1) not in set(zip(evidence.first.tolist(), evidence.second.tolist(), strict=True))
@@ -91,7 +96,7 @@ def test_the_likeliest_of_all_partitions_at_all_nodes(seed: int) -> None:
     truth = candidates[rng.integers(len(candidates))]
     panel = graded_panel(rng, 12, truth, rng.random(len(everybody)), asked=0.7)
     evidence = evidence_of(panel)
-    groups, lam = likeliest_groups(evidence, 20, rng=rng)
+    groups, lam = likeliest(evidence, 20, rng)
     found = inside(evidence, groups, lam)
     best = max(inside(evidence, other, node) for other in candidates for node in NODES)
     assert found == pytest.approx(best, abs=1e-9)
@@ -99,7 +104,7 @@ def test_the_likeliest_of_all_partitions_at_all_nodes(seed: int) -> None:
 
 def test_little_sharing_is_found_too() -> None:
     panel = graded_panel(np.random.default_rng(1), 600, ONE_GROUP, [0.35] * 6)
-    _, lam = likeliest_groups(evidence_of(panel), 3, rng=np.random.default_rng(0))
+    _, lam = likeliest(evidence_of(panel), 3, np.random.default_rng(0))
     assert lam == pytest.approx(0.35**2, abs=0.08)
 
 
@@ -108,7 +113,7 @@ def test_where_sharing_never_pays_everybody_is_alone() -> None:
     log_p = np.log([[[0.5, 0.5], [0.8, 0.2]]]).repeat(3, axis=0)
     evidence = SharingEvidence.from_opinions(log_p, Opinions.from_codes([[0, 1]] * 3))
     rng = np.random.default_rng(0)
-    assert likeliest_groups(evidence, 3, rng=rng) == ([[0], [1]], 0.0)
+    assert likeliest(evidence, 3, rng) == ([[0], [1]], 0.0)
 
 
 # What was planted comes back
@@ -158,11 +163,38 @@ def test_choosing_by_what_was_left_out() -> None:
         np.random.default_rng(0), 150, [[0, 1, 2], [3, 4, 5]], np.full(6, 0.95), asked=0.8
     )
     rng = np.random.default_rng(0)
-    parts = split_evidence(panel.of_opinions, panel.opinions, "gumbel", random_part(panel, rng))
+    parts = parts_of(panel, rng)
     groups, evidence = choose_groups(parts, 5, rng=rng)
     assert groups == [[0, 1, 2], [3, 4, 5]]
     whole = evidence_of(panel).inside(groups)
     np.testing.assert_allclose(evidence.values, whole.values, atol=1e-9)
+
+
+def test_chunks_judge_in_parts_by_their_number() -> None:
+    """Chunk 0 with chunks 4 and 8, chunk 1 with chunk 5, and so on."""
+    panel = graded_panel(
+        np.random.default_rng(3), 90, [[0, 1, 2], [3, 4, 5]], np.full(6, 0.8), asked=0.8
+    )
+    chunks = split(*panel.chunk, 9)
+    said = [SharingEvidence.from_opinions(*chunk) for chunk in chunks]
+    parts = [reduce(add, said[i::4]) for i in range(4)]
+    groups, evidence = choose_groups(parts, 3, rng=np.random.default_rng(0))
+    a = experts_sharing(evidence)
+    errors = 1.96 * standard_errors(chunks, groups, a, "gumbel")
+    _, found, table = fit_sharing(chunks, "gumbel", rng=np.random.default_rng(0))
+    assert found == groups
+    assert table.index.tolist() == panel.opinions.experts.tolist()
+    np.testing.assert_array_equal(table["sharing"], a)
+    np.testing.assert_array_equal(table["low"], expit(logit(a) - errors))
+    np.testing.assert_array_equal(table["high"], expit(logit(a) + errors))
+    # What is given is taken.
+    apart = [[0, 1, 3], [2, 4], [5]]
+    _, found, table = fit_sharing(chunks, "gumbel", rng=np.random.default_rng(0), groups=apart)
+    assert found == apart
+    np.testing.assert_allclose(table["sharing"], experts_sharing(reduce(add, said).inside(apart)))
+    _, found, table = fit_sharing(chunks, "gumbel", rng=np.random.default_rng(0), sharing=a)
+    assert (found, table.columns.tolist()) == (groups, ["sharing"])
+    np.testing.assert_array_equal(table["sharing"], a)
 
 
 # Sharing of experts
@@ -225,7 +257,7 @@ def estimates(
         panel = graded_panel(rng, n, ONE_GROUP, a, noise=noise)
         found = experts_sharing(evidence_of(panel, noise))
         off[i] = logit(found) - logit(a)
-        size[i] = sharing_errors(panel.of_opinions, panel.opinions, ONE_GROUP, found, noise)
+        size[i] = standard_errors([panel.chunk], ONE_GROUP, found, noise)
     return off, size
 
 
@@ -241,7 +273,8 @@ def test_intervals_of_any_sharing_with_a_weak_prior(
     noise: Noise, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each expert's estimate is right on average where the prior does not pull at it."""
-    monkeypatch.setattr(sharing_fit, "SPREAD", 4.0)
+    for module in (sharing_fit, sharing_errors):
+        monkeypatch.setattr(module, "SPREAD", 4.0)
     off, size = estimates(100, 300, np.array([0.3, 0.45, 0.6, 0.7, 0.8, 0.9]), noise)
     assert (np.abs(np.median(off, axis=0)) < 0.5 * size.mean(axis=0)).all()
     covered = np.abs(off) < 1.96 * size
@@ -269,7 +302,7 @@ def test_whoever_met_nobody_gets_the_mean() -> None:
     np.testing.assert_allclose(others, experts_sharing(evidence_of(panel)), atol=1e-3)
     groups = [list(range(7))]
     rows = log_p[opinions.instance_codes, opinions.expert_codes]
-    errors = sharing_errors(rows, opinions, groups, a, "gumbel")
+    errors = standard_errors([(rows, opinions)], groups, a, "gumbel")
     # Her sharing is known as well as that of an expert drawn at random.
     assert errors[2] > sharing_fit.SPREAD
     assert errors.argmax() == 2
@@ -312,7 +345,7 @@ def test_errors_are_the_sandwich() -> None:
     prior = (np.eye(4) - 1 / 4) / spread**2
     inverse = np.linalg.inv(curvature)
     expected = np.sqrt(np.diag(inverse @ (prior + scores.T @ scores) @ inverse))
-    found = sharing_errors(panel.of_opinions, panel.opinions, [[0, 1, 2, 3]], expit(at), "gumbel")
+    found = standard_errors([panel.chunk], [[0, 1, 2, 3]], expit(at), "gumbel")
     np.testing.assert_allclose(found, expected, rtol=1e-4)
 
 
@@ -320,21 +353,21 @@ def test_pairs_across_groups_say_nothing_about_errors() -> None:
     panel = graded_panel(np.random.default_rng(5), 80, [[0, 1], [2, 3]], [0.8] * 4)
     a = np.array([0.7, 0.75, 0.8, 0.85])
     groups = [[0, 1], [2, 3]]
-    both = sharing_errors(panel.of_opinions, panel.opinions, groups, a, "gumbel")
+    both = standard_errors([panel.chunk], groups, a, "gumbel")
     # The same opinions, but the two groups never on one instance.
     codes = np.full((160, 4), -1)
     codes[:80, :2], codes[80:, 2:] = (panel.opinions.labels[:, group] for group in groups)
     apart = Opinions.from_codes(codes)
     rows = np.concatenate([panel.log_p] * 2)[apart.instance_codes, apart.expert_codes]
     # Scores of one instance are then added up apart: the same up to their chance correlation.
-    np.testing.assert_allclose(sharing_errors(rows, apart, groups, a, "gumbel"), both, rtol=0.1)
+    np.testing.assert_allclose(
+        standard_errors([(rows, apart)], groups, a, "gumbel"), both, rtol=0.1
+    )
 
 
 def test_more_opinions_smaller_errors() -> None:
     sizes = []
     for n in (200, 800):
         panel = graded_panel(np.random.default_rng(6), n, ONE_GROUP, [0.7] * 6)
-        sizes.append(
-            sharing_errors(panel.of_opinions, panel.opinions, ONE_GROUP, np.full(6, 0.7), "gumbel")
-        )
+        sizes.append(standard_errors([panel.chunk], ONE_GROUP, np.full(6, 0.7), "gumbel"))
     assert 1.5 < (sizes[0] / sizes[1]).mean() < 2.1

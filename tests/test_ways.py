@@ -13,8 +13,8 @@ from test_several import by_follower_sets
 
 from siscm import ways
 from siscm.contradictions import Names
+from siscm.noises import Noise
 from siscm.several import graded_proba
-from siscm.sharing import Noise
 from siscm.ways import Ways, verdicts, ways_to_go_on
 
 Array = np.ndarray
