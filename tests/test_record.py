@@ -6,26 +6,49 @@ import pytest
 
 from siscm.cifar10h_data import experiment_kind
 from siscm.pages import expected
-from siscm.real_panels import POPULATIONS
-from siscm.record import MIN_OPINIONS, experiment, main, panel_figures, published_counts
+from siscm.panels import load_lewidi
+from siscm.real_panels import POPULATIONS, final, score_figures
+from siscm.record import (
+    MIN_OPINIONS,
+    experiment,
+    graded_figures,
+    main,
+    panel_figures,
+    published_counts,
+)
 from siscm.registry import ENTRIES
 
 
 def _flat(content, path=()):
-    if isinstance(content, dict):
-        for key, value in content.items():
+    if isinstance(content, dict | list):
+        items = content.items() if isinstance(content, dict) else enumerate(content)
+        for key, value in items:
             yield from _flat(value, (*path, key))
     else:
         yield path, content
 
 
+def _less_date(entry):
+    return dict(_flat({key: value for key, value in entry.items() if key != "date"}))
+
+
 @pytest.mark.real_data
 @pytest.mark.parametrize("name", MIN_OPINIONS)
 def test_recorded_figures_are_recomputed(name):
-    recorded = expected("panels")[name]
-    recorded.pop("date")
     recomputed = json.loads(json.dumps(panel_figures(name)))
-    assert dict(_flat(recomputed)) == pytest.approx(dict(_flat(recorded)), abs=2e-6)
+    recorded = expected("panels")[name]
+    assert dict(_flat(recomputed)) == pytest.approx(_less_date(recorded), abs=2e-6)
+
+
+@pytest.mark.real_data
+def test_recorded_figures_of_graded_sharing_are_recomputed():
+    """All of the small panel; of the large one, the test part of those with many opinions."""
+    recorded = expected("graded")
+    small = json.loads(json.dumps(graded_figures("HS-Brexit")))
+    assert dict(_flat(small)) == pytest.approx(_less_date(recorded["HS-Brexit"]), abs=2e-5)
+    large = recorded["MD-Agreement"]["populations"]["60 opinions or more"]["test"]
+    again = json.loads(json.dumps(score_figures(final(load_lewidi("MD-Agreement"), 60), 2)))
+    assert dict(_flat(again)) == pytest.approx(dict(_flat(large)), abs=2e-4)
 
 
 @pytest.mark.real_data
