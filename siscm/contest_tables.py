@@ -55,8 +55,8 @@ def contest_table(scores: dict[str, Any], caption: str, kind: Data, note: str = 
 
 
 def _between(row: pd.Series[Any], column: str, middle: bool = True) -> str:
-    ends = f"[{row[f'{column}_low']:.4f}, {row[f'{column}_high']:.4f}]"
-    return f"{row[column]:.4f} {ends}" if middle else ends
+    ends = f"[{row[f'{column}_low']:.3f}, {row[f'{column}_high']:.3f}]"
+    return f"{row[column]:.3f} {ends}" if middle else ends
 
 
 def weights_table(scores: dict[str, Any], caption: str, kind: Data, note: str = "") -> Html:
@@ -83,7 +83,7 @@ def recorded_contest(panel: str, population: str, part: str) -> Html:
     """
     entry = recorded(panel, population)
     scores = entry[part]
-    where = {"test": "the test part", "development": "cross-validation before it was opened"}
+    where = {"test": "the test part", "development": "cross-validation in its training part"}
     caption = (
         f"{panel}, {population}, {where[part]}: {scores['pairs']:,} ordered pairs. Above and below "
         "graded: how much worse than graded sharing, with 95 % intervals over instances; in "

@@ -41,7 +41,7 @@ def test_the_table_says_how_much_worse_everybody_is(scores: dict[str, object]) -
     text = contest_tables.contest_table(scores, "Here.", "example").text
     assert text.startswith("[worked example] Here.")
     assert "0.501" in text
-    assert "0.2000 [0.1900, 0.2100]" in text
+    assert "0.200 [0.190, 0.210]" in text
     first = next(line for line in text.splitlines() if line.startswith(GRADED))
     assert "[" not in first
 
