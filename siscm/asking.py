@@ -176,7 +176,7 @@ def trial(
     """
     votes = test.votes
     ranked = np.sort(votes, axis=1)
-    kept = np.flatnonzero((votes.sum(axis=1) >= 3) & (ranked[:, -1] > ranked[:, -2]))
+    kept = np.flatnonzero((test.n_by_instance >= 3) & (ranked[:, -1] > ranked[:, -2]))
     verdict, labels = votes[kept].argmax(axis=1), test.labels[kept]
     log_p = model.log_marginals(X)[kept]
     asked = labels != NOT_ASKED
@@ -220,4 +220,4 @@ def agreement_with_most(opinions: Opinions) -> FloatArray:
     top = others == others.max(axis=1, keepdims=True)
     right = np.where(others.sum(axis=1) > 0, top[np.arange(len(y)), y] / top.sum(axis=1), 0.5)
     sums = np.bincount(h, right, minlength=len(opinions.experts))
-    return np.asarray((sums + 1) / (np.bincount(h, minlength=len(opinions.experts)) + 2))
+    return np.asarray((sums + 1) / (opinions.n_by_expert + 2))

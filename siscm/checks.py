@@ -83,6 +83,12 @@ def check_share(value: float, what: str) -> None:
         raise ValueError(f"{what} is {value}; it must lie between 0 and 1.")
 
 
+def check_n_samples(n_samples: Any) -> None:
+    """Refuse what is no number of draws, with a ValueError."""
+    if not isinstance(n_samples, int | np.integer) or n_samples < 1:
+        raise ValueError(f"n_samples must be a whole number of at least 1; got {n_samples!r}.")
+
+
 def _unmasked(values: npt.ArrayLike) -> npt.NDArray[Any]:
     """As an array; a masked value is refused, for NumPy would go on with what lies under it."""
     if np.ma.is_masked(values):

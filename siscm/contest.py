@@ -7,7 +7,7 @@ ordered pairs of opinions of other instances.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -141,7 +141,12 @@ def contest(model: GradedSISCM, X: pd.DataFrame, train: Opinions, test: Opinions
         _means(model.marginals_.out_of_fold_, train), train, _means(scored, test)
     )
     rules |= {"regression": pooled, "regression on marginals": Regression.fit(learned, said)}
-    given, truth = pairs_of(scored, test)
+    return judged(rules, scored, test)
+
+
+def judged(rules: Mapping[str, Rule], log_marginals: FloatArray, test: Opinions) -> pd.DataFrame:
+    """What each rule makes of every ordered pair of test opinions: a table of :func:`contest`."""
+    given, truth = pairs_of(log_marginals, test)
     rows = np.arange(len(truth))
     columns: dict[tuple[str, str], Any] = {
         ("instance", ""): test.instances.take(given.instance),
@@ -166,7 +171,7 @@ def _refuse_unlike(train: Opinions, test: Opinions) -> None:
             )
     if len(both := train.instances.intersection(test.instances)):
         raise ValueError(f"instance {plain(both[0])!r} is in train and in test.")
-    if np.bincount(test.instance_codes, minlength=1).max() < 2:
+    if test.n_by_instance.max(initial=0) < 2:
         raise ValueError("no two test opinions are about one instance: there is nothing to infer.")
 
 
@@ -183,8 +188,7 @@ def _means(log_p: FloatArray, opinions: Opinions) -> FloatArray:
     """(n_instances, k): log-marginals averaged over who was asked: what all know of an instance."""
     sums = np.zeros((len(opinions.instances), log_p.shape[1]))
     np.add.at(sums, opinions.instance_codes, log_p)
-    counts = np.bincount(opinions.instance_codes, minlength=len(sums))
-    return np.asarray(sums / np.maximum(counts, 1)[:, None])
+    return np.asarray(sums / np.maximum(opinions.n_by_instance, 1)[:, None])
 
 
 def methods(pairs: pd.DataFrame) -> list[str]:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from siscm.alignment import align_partition
 from siscm.answering import SecondOpinions, check_opinions
-from siscm.checks import FloatArray, IntArray
+from siscm.checks import FloatArray, IntArray, check_n_samples
 from siscm.chunks import split
 from siscm.contradictions import Names
 from siscm.marginals import Features
@@ -26,12 +26,13 @@ from siscm.sharing_fit import N_PARTS, NoiseChoice, fit_sharing
 
 
 class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
-    r"""A set invariant SCM whose experts follow their group's noise more or less often.
+    r"""A set invariant SCM whose experts share their group's noise more or less.
 
-    Expert h follows the noise of her group on an instance with probability :math:`a_h`, and a
-    noise of her own otherwise. What one says then says something about what another would have
-    said, but never everything, and one contradiction does not part two experts for ever. The
-    paper's model is :math:`a_h = 1`; :math:`a_h = 0` leaves the marginals.
+    Of Gumbel and uniform noises, expert h follows that of her group on an instance with probability
+    :math:`a_h`, and one of her own otherwise; of Gaussian noises, hers has the correlation
+    :math:`a_h` with that of her group. What one says then says something about what another would
+    have said, but never everything, and one contradiction does not part two experts for ever.
+    Gumbel noise and :math:`a_h = 1` are the paper's model; :math:`a_h = 0` leaves the marginals.
 
     Pairs of opinions are compared in as many chunks as there are parts (:mod:`siscm.chunks`), by
     the workers that joblib is told of: ``with joblib.parallel_config(n_jobs=2)``.
@@ -42,10 +43,8 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
         Learns each expert's habits; default :class:`~siscm.pooled.PooledMarginals`.
     noise
         ``"gumbel"``: all labels alike. ``"uniform"``, ``"gaussian"``: for labels whose order (that
-        of ``opinions.classes``) means something; with the first a noise is followed or not, with
-        the second noises are correlated. ``"likeliest"``: whichever of
-        :data:`siscm.sharing_fit.CANDIDATES` makes the
-        training opinions likelier.
+        of ``opinions.classes``) means something. ``"likeliest"``: whichever of
+        :data:`siscm.sharing_fit.CANDIDATES` makes the training opinions likelier.
     partition
         Groups of expert ids to use instead of learning them.
     sharing
@@ -71,7 +70,8 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
         Groups of expert ids.
     sharing_
         DataFrame by expert: ``sharing`` :math:`a_h`, and the ends ``low``, ``high`` of its 95 %
-        interval; without these if it was given, or if nobody met anybody of her group.
+        interval. Whoever met nobody of her group is taken to be like any other. No interval if
+        sharing was given, or if no two of one group met.
 
     Examples
     --------
@@ -102,7 +102,7 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
         self.random_state = random_state
 
     def fit(self, X: Any, opinions: Opinions) -> Self:
-        """Learn habits, groups, and how often each expert follows her group.
+        """Learn habits, groups, and how much of her group's noise each expert shares.
 
         Parameters
         ----------
@@ -119,8 +119,7 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
             fit the experts.
         """
         check_opinions(opinions)
-        if not self.n_samples >= 1:
-            raise ValueError(f"n_samples is {self.n_samples}; at least one draw is needed.")
+        check_n_samples(self.n_samples)
         parts_rng, partition_rng, _ = generators(self.random_state)
         given = (
             None if self.partition is None else align_partition(self.partition, opinions.experts)

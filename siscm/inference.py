@@ -9,7 +9,13 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from siscm.checks import FloatArray, IntArray, check_labels, check_log_distribution
+from siscm.checks import (
+    FloatArray,
+    IntArray,
+    check_labels,
+    check_log_distribution,
+    check_n_samples,
+)
 from siscm.contradictions import Names, refusal
 from siscm.gumbel import counterfactual_probabilities, monte_carlo_probabilities
 from siscm.opinions import NOT_ASKED
@@ -147,8 +153,7 @@ def laws_of(
     """
     if method not in ("exact", "monte_carlo"):
         raise ValueError(f"method is {method!r}; it must be 'exact' or 'monte_carlo'.")
-    if not isinstance(n_samples, int | np.integer) or n_samples < 1:
-        raise ValueError(f"n_samples must be a whole number of at least 1; got {n_samples!r}.")
+    check_n_samples(n_samples)
     if method == "exact":
         return counterfactual_probabilities, partial(_exact_of_several, n_points=n_samples)
     if rng is None:

@@ -113,7 +113,7 @@ def learn(
         Seeds the classifiers.
     """
     k, experts = opinions.n_classes, opinions.experts
-    asked = np.flatnonzero(np.bincount(opinions.expert_codes, minlength=len(experts)))
+    asked = np.flatnonzero(opinions.n_by_expert)
     known = opinions.select(experts=experts[asked])
     with warnings.catch_warnings():
         # Whoever runs a sweep down to ten instances knows that some experts said but one label.

@@ -55,7 +55,7 @@ def fit_marginals(
     if len(opinions.experts) == 0:
         raise ValueError("there are no experts, and so no opinions to learn from.")
     by_expert = np.argsort(opinions.expert_codes, kind="stable")
-    counts = np.bincount(opinions.expert_codes, minlength=len(opinions.experts))
+    counts = opinions.n_by_expert
     if (counts == 0).any():
         nobody = plain(opinions.experts[int(np.argmin(counts))])
         raise ValueError(

@@ -130,14 +130,8 @@ class Opinions:
         label_codes, class_index = encode(table[label], classes, "label")
         rows = pd.DataFrame({"i": instance_codes, "h": expert_codes, "y": label_codes})
         rows = merge_repeats(rows, instance_index, expert_index, class_index)
-        return cls(
-            instance_index,
-            expert_index,
-            class_index,
-            rows["i"].to_numpy(),
-            rows["h"].to_numpy(),
-            rows["y"].to_numpy(),
-        )
+        codes = (rows[name].to_numpy() for name in "ihy")
+        return cls(instance_index, expert_index, class_index, *codes)
 
     @classmethod
     def from_wide(cls, table: pd.DataFrame, classes: Iterable[Hashable] | None = None) -> Opinions:
@@ -247,6 +241,16 @@ class Opinions:
         counts = np.zeros((len(self.instances), self.n_classes), dtype=np.int64)
         np.add.at(counts, (self.instance_codes, self.label_codes), 1)
         return counts
+
+    @property
+    def n_by_instance(self) -> IntArray:
+        """(n_instances,): how many opinions there are about each instance."""
+        return np.bincount(self.instance_codes, minlength=len(self.instances))
+
+    @property
+    def n_by_expert(self) -> IntArray:
+        """(n_experts,): how many opinions each expert gave."""
+        return np.bincount(self.expert_codes, minlength=len(self.experts))
 
     def to_long(self) -> pd.DataFrame:
         """One row an opinion: ``instance``, ``expert``, ``label``; by instance, then by expert."""

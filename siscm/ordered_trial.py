@@ -13,7 +13,7 @@ import pandas as pd
 from joblib import Parallel, delayed
 
 from siscm.checks import FloatArray
-from siscm.contest import GRADED, Graded, contest, pairs_of, standings
+from siscm.contest import GRADED, Graded, contest, judged, standings
 from siscm.evaluation import log_loss
 from siscm.graded import GradedSISCM
 from siscm.noises import Noise
@@ -60,9 +60,8 @@ def graders(
 
 def _loss(model: GradedSISCM, X: pd.DataFrame, train: Opinions, test: Opinions) -> float:
     model.fit(X.loc[train.instances], train)
-    given, said = pairs_of(model.log_marginals(X.loc[test.instances], test), test)
-    law = Graded(model)(given)
-    return float(log_loss(law[np.arange(len(said)), said], N_LABELS).mean())
+    pairs = judged({GRADED: Graded(model)}, model.log_marginals(X.loc[test.instances], test), test)
+    return float(log_loss(pairs[GRADED, "probability"].to_numpy(), N_LABELS).mean())
 
 
 def ordered_trial(

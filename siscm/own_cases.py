@@ -74,7 +74,7 @@ class NewCases:
 
     def some(self, n: int) -> NewCases:
         """At most n of them, half with an opinion and half without, as far as there are any."""
-        spoken = self.said.votes.sum(axis=1) > 0
+        spoken = self.said.n_by_instance > 0
         n_silent = min(int((~spoken).sum()), n // 2)
         first = np.flatnonzero(spoken)[: n - n_silent]
         kept = np.concatenate([first, np.flatnonzero(~spoken)[: n - len(first)]])
@@ -117,7 +117,7 @@ class NewCases:
 
         As :meth:`siscm.graded.GradedSISCM.rank_disagreement`, of the experts in question.
         """
-        one = np.flatnonzero(self.said.votes.sum(axis=1) == 1)
+        one = np.flatnonzero(self.said.n_by_instance == 1)
         names = self.said.instances[one]
         return disagreement_table(
             self.law()[one], self.said.labels[one], names, self.model.experts_

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
 from siscm.baselines import Rule, copy, marginals_only
-from siscm.contest import GRADED, Graded, pairs_of
+from siscm.contest import GRADED, Graded, judged
 from siscm.graded import GradedSISCM
 from siscm.opinions import Opinions
 from siscm.own_features import marginals_for
@@ -35,7 +33,7 @@ def learning(panel: OwnPanel, most_cells: int | None, rng: np.random.Generator) 
     rng
         Draws the instances.
     """
-    votes = panel.n_opinions
+    votes = panel.opinions.n_by_instance
     several = votes > 1
     apart = panel.X.shape[1] > 0 and votes[several].sum() * 2 >= votes.sum()
     kept = np.flatnonzero(several if apart else votes > 0)
@@ -66,7 +64,7 @@ def out_of_fold(
     ValueError
         If fewer than two instances have two opinions.
     """
-    several = rng.permutation(np.flatnonzero(said.votes.sum(axis=1) > 1))
+    several = rng.permutation(np.flatnonzero(said.n_by_instance > 1))
     n_folds = min(N_FOLDS, len(several))
     if n_folds < 2:
         raise ValueError(
@@ -88,14 +86,4 @@ def _judged(panel: OwnPanel, train: Opinions, test: Opinions, noise: NoiseChoice
     model = GradedSISCM(marginals_of(panel, train), noise=noise)
     model.fit(X.loc[train.instances], train)
     rules: dict[str, Rule] = {GRADED: Graded(model), "marginals": marginals_only, "copy": copy}
-    given, truth = pairs_of(model.log_marginals(X.loc[test.instances], test), test)
-    columns: dict[tuple[str, str], Any] = {
-        ("instance", ""): test.instances.take(given.instance),
-        ("target", ""): test.experts.take(given.target),
-    }
-    rows = np.arange(len(truth))
-    for name, rule in rules.items():
-        law = rule(given)
-        columns[name, "probability"] = law[rows, truth]
-        columns[name, "right"] = law.argmax(axis=1) == truth
-    return pd.DataFrame(columns)
+    return judged(rules, model.log_marginals(X.loc[test.instances], test), test)

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from siscm.checks import IntArray
 from siscm.opinions import Opinions
 from siscm.own_features import Kind, read_features
 from siscm.own_files import Problems, read_csv
@@ -43,19 +42,13 @@ class OwnPanel:
     kinds: dict[Hashable, Kind]
     ordered: bool
 
-    @property
-    def n_opinions(self) -> IntArray:
-        """(n_instances,): how many opinions there are about each."""
-        counts: IntArray = self.opinions.votes.sum(axis=1)
-        return counts
-
     def cases(self, few: int = 1) -> pd.Index[Any]:
         """New cases: the instances with at most so many opinions, the fewest first.
 
         Without any, the twenty instances with the fewest opinions, so that there is something
         to look at.
         """
-        counts = self.n_opinions
+        counts = self.opinions.n_by_instance
         order = np.argsort(counts, kind="stable")
         n = int((counts <= few).sum())
         return self.opinions.instances[order[: n or 20]]

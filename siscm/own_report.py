@@ -57,8 +57,7 @@ class Report:
     @cached_property
     def n_opinions(self) -> pd.Series[int]:
         """How many opinions of each expert were learned from."""
-        counts = np.bincount(self.learned.expert_codes, minlength=len(self.learned.experts))
-        return pd.Series(counts, self.learned.experts, name="opinions")
+        return pd.Series(self.learned.n_by_expert, self.learned.experts, name="opinions")
 
     @cached_property
     def shown(self) -> pd.Index[Any]:
@@ -84,8 +83,8 @@ class Report:
     def sharing(self, everybody: bool = False) -> pd.DataFrame:
         """Experts by group and sharing: ``group``, ``opinions``, ``sharing``, ``low``, ``high``.
 
-        Groups are numbered from the largest. ``low`` and ``high`` are missing where nobody met
-        anybody of her group. Only the experts :attr:`shown`, unless everybody is asked for.
+        Groups are numbered from the largest. ``low`` and ``high`` are missing if no two of one
+        group met. Only the experts :attr:`shown`, unless everybody is asked for.
         """
         groups = sorted(self.model.partition_, key=len, reverse=True)
         number = {expert: i + 1 for i, group in enumerate(groups) for expert in group}

@@ -163,9 +163,8 @@ class PooledMarginals(BaseEstimator):  # type: ignore[misc] # scikit-learn has n
         found = [said.out_of_fold(scores[best], z, spread) for spread in spreads]
         chosen = int(np.argmin([said.loss(log_p) for log_p in found]))
         self.slope_spread_ = spreads[chosen]
-        self.deviations_ = said.fit_deviations(
-            said.design(scores[best], z, self.slope_spread_), said.everything
-        )
+        design = said.design(scores[best], z, self.slope_spread_)
+        self.deviations_ = said.fit_deviations(design, said.everything)
         return found[chosen]
 
     def _bases(self, features: Features) -> list[Any]:
@@ -173,10 +172,8 @@ class PooledMarginals(BaseEstimator):  # type: ignore[misc] # scikit-learn has n
             return [self.base]
         if features.shape[1] == 0:
             return [DummyClassifier(strategy="prior")]
-        return [
-            make_pipeline(StandardScaler(), LogisticRegression(C=C, max_iter=1000))
-            for C in STRENGTHS
-        ]
+        logits = (LogisticRegression(C=C, max_iter=1000) for C in STRENGTHS)
+        return [make_pipeline(StandardScaler(), logit) for logit in logits]
 
     def _z(self, features: Features) -> FloatArray:
         if self.components_ is None:
@@ -293,9 +290,8 @@ def _design(
     f: FloatArray, z: FloatArray, expert: IntArray, n_experts: int, spread: float
 ) -> csr_array:
     """Columns times prior standard deviations, so that one penalty of 1 stands for all priors."""
-    own = np.concatenate(
-        [np.full((len(f), 1), OFFSET_SPREAD), SCORE_SLOPE_SPREAD * f, spread * z], axis=1
-    )
+    offset = np.full((len(f), 1), OFFSET_SPREAD)
+    own = np.concatenate([offset, SCORE_SLOPE_SPREAD * f, spread * z], axis=1)
     width = own.shape[1]
     column = expert[:, None] * width + np.arange(width)
     ends = np.arange(0, own.size + 1, width)

@@ -7,7 +7,7 @@ panel, by cross-validation over instances (:func:`development`). The test part i
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -16,10 +16,9 @@ import pandas as pd
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.pipeline import make_pipeline
 
 from siscm.calibration import calibration
-from siscm.checks import IntArray
 from siscm.contest import Graded, contest, pairs_of, standings
 from siscm.graded import GradedSISCM
 from siscm.opinions import Opinions
@@ -39,21 +38,15 @@ POPULATIONS: Mapping[PanelName, Mapping[str, int]] = MappingProxyType(
 )
 """Of each panel the experts studied: with at least so many opinions in training and development."""
 
-
 FEW = 20
 """Experts of a panel up to which each has a row of her own."""
 
 
 def text_marginals() -> PooledMarginals:
     """Marginals from texts: one classifier on all words for everybody, then each expert's own."""
-    return PooledMarginals(_words())
-
-
-def _words() -> Pipeline:
     weights = TfidfVectorizer(sublinear_tf=True, min_df=2)
-    return make_pipeline(
-        ColumnTransformer([("words", weights, "text")]), LogisticRegression(max_iter=1000)
-    )
+    words = ColumnTransformer([("words", weights, "text")])
+    return PooledMarginals(make_pipeline(words, LogisticRegression(max_iter=1000)))
 
 
 def texts(panel: Panel) -> pd.DataFrame:
@@ -69,13 +62,23 @@ def training(panel: Panel, min_opinions: int = 1) -> Opinions:
     train = panel.part("train", "dev")
     if min_opinions <= 1:
         return train
-    counts = np.bincount(train.expert_codes, minlength=len(train.experts))
-    return train.select(experts=train.experts[counts >= min_opinions])
+    return train.select(experts=train.experts[train.n_by_expert >= min_opinions])
 
 
-def folds(opinions: Opinions) -> IntArray:
-    """(n_instances,): the fold of each instance, of :data:`N_FOLDS`."""
-    return np.random.default_rng(0).permutation(len(opinions.instances)) % N_FOLDS
+def held_out(opinions: Opinions, n_folds: int = N_FOLDS) -> Iterator[tuple[Opinions, Opinions]]:
+    """Opinions to learn from, and those on the instances of one of :data:`N_FOLDS` folds, in turn.
+
+    Parameters
+    ----------
+    n_folds
+        How many of the folds are left out.
+    """
+    fold = np.random.default_rng(0).permutation(len(opinions.instances)) % N_FOLDS
+    for k in range(n_folds):
+        learned, left_out = (
+            opinions.select(instances=opinions.instances[part]) for part in (fold != k, fold == k)
+        )
+        yield learned, left_out
 
 
 def development(
@@ -103,19 +106,8 @@ def development(
         As from :func:`siscm.contest.contest`, of all folds.
     """
     said, model = training(panel, min_opinions), GradedSISCM(text_marginals(), partition=partition)
-    fold = folds(said)
-    return pd.concat(
-        [
-            contest(
-                model,
-                texts(panel),
-                said.select(instances=said.instances[fold != k]),
-                said.select(instances=said.instances[fold == k]),
-            )
-            for k in range(n_folds)
-        ],
-        ignore_index=True,
-    )
+    found = [contest(model, texts(panel), *parts) for parts in held_out(said, n_folds)]
+    return pd.concat(found, ignore_index=True)
 
 
 def final(panel: Panel, min_opinions: int = 1) -> pd.DataFrame:
@@ -142,7 +134,7 @@ def model_figures(panel: Panel, min_opinions: int = 1) -> dict[str, Any]:
         panel tells, and nothing if there are more than :data:`FEW`.
     """
     said, model = training(panel, min_opinions), fitted(panel, min_opinions)
-    sharing = model.sharing_.round(4).assign(opinions=np.bincount(said.expert_codes))
+    sharing = model.sharing_.round(4).assign(opinions=said.n_by_expert)
     if "group" in panel.experts:
         sharing["group"] = panel.experts["group"]
     sharing = sharing.sort_values("sharing", ascending=False)
@@ -174,7 +166,6 @@ def shift_figures(panel: Panel, min_opinions: int = 1) -> dict[str, dict[str, fl
     train, model = training(panel, min_opinions), fitted(panel, min_opinions)
     test = panel.part("test").select(experts=train.experts)
     scored = model.log_marginals(texts(panel).loc[test.instances], test)
-    given = np.bincount(train.expert_codes, minlength=len(train.experts))
     out = {}
     for name, part, log_p in (
         ("training", train, model.marginals_.out_of_fold_),
@@ -185,7 +176,7 @@ def shift_figures(panel: Panel, min_opinions: int = 1) -> dict[str, dict[str, fl
         out[name] = {
             "experts": len(np.unique(part.expert_codes)),
             "opinions": len(part),
-            "behind": float(np.median(given[part.expert_codes])),
+            "behind": float(np.median(train.n_by_expert[part.expert_codes])),
             "label_1": round(float((part.label_codes == 1).mean()), 4),
             "label_1_promised": round(float(np.exp(log_p[:, 1]).mean()), 4),
             "agreement": round(float((pairs.label == said).mean()), 4),

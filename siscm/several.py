@@ -12,8 +12,8 @@ Agreement makes it likelier that all followed, a contradiction makes it impossib
 of a pair must not be used as if each opinion stood alone. With a noise on a line (two labels, or
 the uniform noise) the density is a step function, and everything is exact. With Gumbel noises
 and more labels it is a sum over who followed, as long as that is short; beyond, the noise is drawn,
-from its prior and from its posterior given each opinion.
-Gaussian noises are summed over a grid (:mod:`siscm.gaussian`).
+from its prior and from its posterior given each opinion. Gaussian noises are not followed or not;
+they are summed over a grid (:mod:`siscm.gaussian`).
 """
 
 from __future__ import annotations
@@ -48,6 +48,11 @@ class Cells(NamedTuple):
     def law(self) -> FloatArray:
         """What targets say: (t, k)."""
         return np.asarray(np.tensordot(self.weight, self.chance, axes=1))
+
+
+def on_a_line(noise: Noise, k: int) -> bool:
+    """Whether one number is all that the noise of a group has to say to its members."""
+    return noise != "gumbel" or k == 2
 
 
 def _chance(says: BoolArray, log_q: FloatArray, b: FloatArray) -> FloatArray:
@@ -135,7 +140,7 @@ def cells_of(
     """Whichever can be had: exact wherever the noise lies on a line."""
     if noise == "gaussian":
         return Cells(*gaussian.cells(log_p, labels, a, log_q, b))
-    if noise == "uniform" or log_q.shape[1] == 2:
+    if on_a_line(noise, log_q.shape[1]):
         return cells_on_a_line(log_p, labels, a, log_q, b)
     return cells_drawn(log_p, labels, a, log_q, b, n_samples, rng)
 
@@ -155,7 +160,7 @@ def impossible(
     :func:`siscm.contradictions.refusal`.
     """
     sure = a == 1
-    law = possible_on_a_line if noise == "uniform" or log_p.shape[1] == 2 else possible
+    law = possible_on_a_line if on_a_line(noise, log_p.shape[1]) else possible
     return refusal(log_p[sure], labels[sure], names, instance, experts[sure], law)
 
 
@@ -238,7 +243,6 @@ def graded_proba(
         If the opinions observed are impossible together: only where all their sharing is 1.
     """
     k = log_marginals.shape[-1]
-    on_a_line = noise != "gumbel" or k == 2
 
     def of_one(rows: IntArray, who: IntArray, members: IntArray) -> FloatArray:
         return pair_law(
@@ -256,7 +260,7 @@ def graded_proba(
             log_marginals[row, members],
         )
         in_doubt = ((a[seen] > 0) & (a[seen] < 1)).sum()
-        if on_a_line or in_doubt > MOST_IN_DOUBT:
+        if on_a_line(noise, k) or in_doubt > MOST_IN_DOUBT:
             cells = cells_of(log_p, said, a[seen], log_q, a[members], noise, n_samples, rng)
             found = None if cells is None else cells.law()
         else:

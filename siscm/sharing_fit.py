@@ -1,7 +1,7 @@
-r"""Groups and sharing by maximum likelihood: who follows one noise with whom, and how often.
+r"""Groups and sharing by maximum likelihood: who shares a noise with whom, and how much.
 
-Where two are in one group, what they say counts as :math:`\lambda J + (1 - \lambda)\,p\,q^\top`,
-across groups as :math:`p\,q^\top` (see :mod:`siscm.sharing`). Both the partition and
+Where two are in one group, what they say counts as the law at the sharing :math:`\lambda`, across
+groups as :math:`p\,q^\top` (see :mod:`siscm.sharing`). Both the partition and
 :math:`\lambda` are chosen to make what was said likeliest: first one :math:`\lambda` for all, with
 the groups that Algorithm 1 finds at it; then each expert's own :math:`a_h`, near to those of the
 others unless her opinions say otherwise.
@@ -39,14 +39,14 @@ CANDIDATES: tuple[Noise, ...] = ("gumbel", "gaussian")
 
 
 class Sharing(NamedTuple):
-    """Who shares which noise with whom, and how often."""
+    """Who shares which noise with whom, and how much."""
 
     noise: Noise
     groups: Groups
     """Positions of experts."""
     table: pd.DataFrame
     """By expert: ``sharing``, and the ends ``low``, ``high`` of its 95 % interval; without these if
-    it was given, or if nobody met anybody of her group."""
+    it was given, or if no two of one group met."""
 
 
 def fit_sharing(
@@ -59,7 +59,7 @@ def fit_sharing(
     sharing: FloatArray | None = None,
     n_jobs: int | None = None,
 ) -> Sharing:
-    """Who shares a noise with whom and how often, from chunks of instances.
+    """Who shares a noise with whom and how much, from chunks of instances.
 
     The chunks are read once for each noise tried, and once for the intervals. At any time memory
     holds the chunks at work, what they say, and the evidence of :data:`N_PARTS` parts: for each, at
@@ -164,8 +164,8 @@ def likeliest_groups(
     n_restarts: int,
     *,
     rng: np.random.Generator,
-) -> tuple[Groups, float]:
-    r"""The partition, and one :math:`\lambda` for all its groups, that make the opinions likeliest.
+) -> Groups:
+    r"""The partition that makes the opinions likeliest, one :math:`\lambda` for all its groups.
 
     For each of :data:`siscm.sharing.NODES` Algorithm 1 cuts the graph of log-likelihoods, and the
     best of all is returned.
@@ -182,20 +182,16 @@ def likeliest_groups(
     rng
         Of Algorithm 1.
 
-    Returns
-    -------
-    groups, sharing
-        Sharing is 0 where everybody is best alone.
     """
     best: Groups = [[h] for h in range(len(experts))]
-    best_value, sharing = 0.0, 0.0
-    for node, log_likelihood in zip(NODES[1:].tolist(), at_nodes, strict=True):
+    best_value = 0.0
+    for log_likelihood in at_nodes:
         graph = likelihood_graph(experts, key, log_likelihood)
         groups = partition.greedy(graph, n_restarts, rng=rng)
         value = partition.objective(graph, groups)
         if value < best_value - partition.ROUNDING:
-            best, best_value, sharing = groups, value, node
-    return best, sharing
+            best, best_value = groups, value
+    return best
 
 
 def choose_groups(
@@ -229,14 +225,14 @@ def choose_groups(
     learned = []
     for part in parts:
         others = _differences(at_nodes, part.at_nodes(), np.searchsorted(key, part.key))
-        learned.append(likeliest_groups(experts, key, others, n_restarts, rng=rng)[0])
+        learned.append(likeliest_groups(experts, key, others, n_restarts, rng=rng))
     together = [
         part.inside(groups).together_at_nodes() for part, groups in zip(parts, learned, strict=True)
     ]
     if np.sum(together, axis=0).max() < one_group:
         del at_nodes
         return [list(range(len(experts)))], merged(parts)
-    groups, _ = likeliest_groups(experts, key, at_nodes, n_restarts, rng=rng)
+    groups = likeliest_groups(experts, key, at_nodes, n_restarts, rng=rng)
     del at_nodes
     honest = (part.inside(found) for part, found in zip(parts, learned, strict=True))
     return groups, reduce(add, honest)
@@ -251,7 +247,7 @@ def _differences(total: FloatArray, part: FloatArray, place: IntArray) -> Iterat
 
 
 def experts_sharing(evidence: SharingEvidence) -> FloatArray:
-    r"""Each expert's sharing (H,): :math:`a_h`, how likely she is to follow her group's noise.
+    r"""Each expert's sharing (H,) of her group's noise: :math:`a_h`.
 
     The most probable values, if the log-odds of all are normal around a mean that is learned too,
     with standard deviation :data:`SPREAD`. Whoever met nobody of her group gets the mean.

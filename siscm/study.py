@@ -70,8 +70,7 @@ def study(panel: Panel, min_opinions: int = 1) -> Study:
         Experts with fewer opinions in train and dev together are left out.
     """
     train = panel.part("train", "dev")
-    counts = np.bincount(train.expert_codes, minlength=len(train.experts))
-    experts = train.experts[counts >= min_opinions]
+    experts = train.experts[train.n_by_expert >= min_opinions]
     train = train.select(experts=experts)
     test = panel.part("test").select(experts=experts)
     texts = panel.instances["text"]

@@ -1,6 +1,6 @@
 """How a panel goes on, all members together, given what some of them said (beyond the paper).
 
-Members of a group follow one noise more or less often, so what one says tells about the others, and
+Members of a group share a noise more or less, so what one says tells about the others, and
 the chance that most say a label is not had from each one's law alone. In each cell of the noise
 (:mod:`siscm.several`) they speak independently; across groups they always do.
 """

@@ -16,7 +16,7 @@ from siscm.asking import STRATEGIES, agreement_with_most, trial
 from siscm.checks import FloatArray, check_share
 from siscm.graded import GradedSISCM
 from siscm.panels import Panel
-from siscm.real_panels import N_FOLDS, folds, text_marginals, texts, training
+from siscm.real_panels import N_FOLDS, held_out, text_marginals, texts, training
 
 SHARE = 0.2
 """The share of cases asked about, where not all are."""
@@ -57,12 +57,8 @@ def held_out_trials(
         first fold.
     """
     said, X = training(panel, min_opinions), texts(panel)
-    fold = folds(said)
     found, models = [], []
-    for k in range(n_folds):
-        train, test = (
-            said.select(instances=said.instances[part]) for part in (fold != k, fold == k)
-        )
+    for k, (train, test) in enumerate(held_out(said, n_folds)):
         model = GradedSISCM(text_marginals()).fit(X.loc[train.instances], train)
         rng = np.random.default_rng(k)
         cases = trial(model, X.loc[test.instances], test, agreement_with_most(train), rng=rng)

@@ -1,4 +1,4 @@
-"""What README and notation say runs and exists."""
+"""What README and notation say runs and exists, and the map in CONTRIBUTING leaves nothing out."""
 
 import importlib
 import re
@@ -10,14 +10,14 @@ import pytest
 import siscm
 
 ROOT = Path(__file__).parents[1]
+BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
 
 
 def test_the_readmes_example_runs_and_answers(capsys):
-    block = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
-    code = [line for line in block[1].splitlines() if line and "import" not in line]
+    code = [line for line in BLOCKS[0].splitlines() if line and "import" not in line]
     assert len(code) <= 10
     scope = {}
-    exec(block[1], scope)
+    exec(BLOCKS[0], scope)
     assert "['Ann', 'Bob']" in capsys.readouterr().out
     answer = scope["model"].second_opinions(scope["features"][:1], {"Ann": True})
     severe = answer[answer["label"]].set_index("expert")["probability"]
@@ -29,10 +29,29 @@ def test_the_readmes_example_runs_and_answers(capsys):
     assert severe["Cleo"] == pytest.approx(np.exp(before["C"]))
 
 
+def test_the_readmes_second_example_goes_on_from_the_first(capsys):
+    scope = {}
+    for block in BLOCKS:
+        exec(block, scope)
+    assert capsys.readouterr().out.count("[['Ann', 'Bob'], ['Cleo']]") == 2
+    graded, case = scope["graded"], scope["features"][:1]
+    assert graded.experts_.tolist() == ["Ann", "Bob", "Cleo"]
+    severe = graded.counterfactual_proba(case, {"Ann": True})[0, :, 1]
+    before = np.exp(graded.log_marginals(case))[0, :, 1]
+    assert severe[0] == 1
+    assert severe[1] > before[1] + 0.2
+    assert severe[2] == pytest.approx(before[2])
+
+
+@pytest.mark.parametrize("module", sorted(path.stem for path in (ROOT / "siscm").glob("[!_]*.py")))
+def test_the_house_in_one_picture_has_a_room_for_every_module(module):
+    assert re.search(rf"\b{module}\b", (ROOT / "CONTRIBUTING.md").read_text("utf-8"))
+
+
 NAMES = sorted(
     set(
         re.findall(
-            r"`((?:Opinions|GumbelMaxSISCM|SimilarityGraph|[a-z_]+)\.[\w.]+)`",
+            r"`((?:Opinions|GradedSISCM|GumbelMaxSISCM|SimilarityGraph|[a-z_]+)\.[\w.]+)`",
             (ROOT / "book" / "notation.md").read_text("utf-8"),
         )
     )

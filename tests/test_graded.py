@@ -341,7 +341,8 @@ def test_sharing_that_does_not_fit(data: Any, sharing: Any, words: str) -> None:
         ({"partition": [[*EXPERTS, "Zed"]]}, "names expert 'Zed', who is not in the data"),
         ({"partition": "Ann"}, "must be a list of lists of expert ids"),
         ({"noise": "normal"}, "noise is 'normal'; it must be one of gumbel, uniform"),
-        ({"n_samples": 0}, "n_samples is 0; at least one"),
+        ({"n_samples": 0}, "n_samples must be .* at least 1; got 0"),
+        ({"n_samples": 2.5}, r"n_samples must be .* got 2\.5"),
         ({"n_restarts": 0}, "n_restarts is 0"),
     ],
 )

@@ -60,5 +60,7 @@ def test_learned_habits_break_the_papers_rule_and_a_tolerance_mends_it(small: pd
     assert alone[TOLERANT, 60] == 1
 
 
-def test_workers_change_nothing(small: pd.DataFrame) -> None:
-    pd.testing.assert_frame_equal(graded_sweep(**SMALL, n_jobs=2), small)
+def test_workers_and_other_runs_change_nothing(small: pd.DataFrame) -> None:
+    again = graded_sweep(**{**SMALL, "sparsities": (0.5,)}, n_jobs=2)
+    expected = small[small["s"] == 0.5].reset_index(drop=True)
+    pd.testing.assert_frame_equal(again, expected)

@@ -471,3 +471,5 @@ def test_copies_and_sizes() -> None:
 def test_votes_count_what_was_said_about_each_instance() -> None:
     opinions = Opinions.from_codes([[0, 2, 2], [-1, 1, -1], [-1, -1, -1]], classes=range(3))
     assert opinions.votes.tolist() == [[1, 0, 2], [0, 1, 0], [0, 0, 0]]
+    assert opinions.n_by_instance.tolist() == [3, 1, 0]
+    assert opinions.n_by_expert.tolist() == (opinions.labels >= 0).sum(axis=0).tolist()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,13 +12,14 @@ import pytest
 from siscm import real_panels
 from siscm.contest import GRADED, contest, methods
 from siscm.graded import GradedSISCM
+from siscm.opinions import Opinions
 from siscm.panels import Panel
 from siscm.real_panels import (
     N_FOLDS,
     WEIGHTS,
     development,
     final,
-    folds,
+    held_out,
     model_figures,
     score_figures,
     text_marginals,
@@ -61,12 +63,14 @@ def test_development_judges_every_pair_of_training_once(
 
 def test_a_fold_is_a_contest_without_it(panel: Panel, developed: pd.DataFrame) -> None:
     said = training(panel)
-    fold = folds(said)
-    assert np.ptp(np.bincount(fold, minlength=N_FOLDS)) <= 1
-    left_out, others = (
-        said.select(instances=said.instances[kept]) for kept in (fold == 0, fold != 0)
-    )
-    one = contest(GradedSISCM(text_marginals()), texts(panel), others, left_out)
+    parts = list(held_out(said))
+    sizes = [len(left_out.instances) for _, left_out in parts]
+    assert len(sizes) == N_FOLDS
+    assert np.ptp(sizes) <= 1
+    assert set().union(*(left_out.instances for _, left_out in parts)) == set(said.instances)
+    for learned, left_out in parts:
+        assert set(learned.instances) == set(said.instances) - set(left_out.instances)
+    one = contest(GradedSISCM(text_marginals()), texts(panel), *parts[0])
     pd.testing.assert_frame_equal(developed[: len(one)], one)
 
 
@@ -120,6 +124,19 @@ def test_figures_are_ready_for_json_and_say_what_was_learned(
         rows = pd.DataFrame(scores[by])
         assert set(rows["weight"]) == set(WEIGHTS)
         assert rows["method"].unique().tolist() == methods(developed)
+
+
+def test_an_expert_without_training_opinions_has_a_row_too(panel: Panel) -> None:
+    last = panel.opinions.experts[-1]
+    said = panel.opinions.to_long()
+    in_test = said["instance"].map(panel.instances["split"]) == "test"
+    kept = Opinions.from_long(
+        said[(said["expert"] != last) | in_test],
+        instances=panel.opinions.instances,
+        experts=panel.opinions.experts,
+    )
+    rows = model_figures(replace(panel, opinions=kept))["experts_sharing"]
+    assert sorted(row["opinions"] for row in rows)[:2] == [0, len(training(panel)) // 6]
 
 
 def test_the_shift_of_a_simulated_panel_is_none(panel: Panel) -> None:
