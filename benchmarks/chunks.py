@@ -1,9 +1,10 @@
 """Graph, groups and sharing of a panel in chunks: seconds and memory by size and by workers.
 
 As many annotators and labels as CIFAR-10H's, and about as many opinions an image; marginals given.
-The chunks lie in files; each fit is a process of its own, whose memory is added up with that of all
-it starts, twenty times a second, and the highest sum is kept (Linux only). Workers are threads; in
-the last row processes (loky), and what of memory they share counts twice.
+A Gumbel noise; in the last row both noises that are tried by default. The chunks lie in files;
+each fit is a process of its own, whose memory is added up with that of all it starts, twenty times
+a second, and the highest sum is kept (Linux only). Workers are threads; in one row processes
+(loky), and what of memory they share counts twice.
 """
 
 from __future__ import annotations
@@ -26,17 +27,16 @@ from _results import record
 from siscm import Opinions, SimilarityGraph
 from siscm.chunks import total
 from siscm.sharing import NODES, SharingEvidence
-from siscm.sharing_fit import fit_sharing
+from siscm.sharing_fit import NoiseChoice, fit_sharing
 
 FloatArray = npt.NDArray[np.float64]
 
 N_EXPERTS, N_CLASSES, EACH = 2571, 10, 51
 N_GROUPS, SHARING = 15, 0.7
 PER_CHUNK = 625
-RUNS = [("threading", workers, n) for n in (2_500, 5_000, 10_000) for workers in (1, 2)] + [
-    ("threading", 2, 20_000),
-    ("loky", 2, 10_000),
-]
+RUNS = [("threading", workers, n, "gumbel") for n in (2_500, 5_000, 10_000) for workers in (1, 2)]
+RUNS += [("threading", 2, 20_000, "gumbel"), ("loky", 2, 10_000, "gumbel")]
+RUNS += [("threading", 2, 10_000, "likeliest")]
 MB = 1e6
 
 
@@ -56,7 +56,9 @@ def chunk(seed: int) -> tuple[FloatArray, Opinions]:
     return log_p.reshape(-1, N_CLASSES), Opinions(*names, position, asked.ravel(), said.ravel())
 
 
-def fit(folder: Path, backend: str, n_jobs: int, n_instances: int) -> dict[str, float]:
+def fit(
+    folder: Path, backend: str, n_jobs: int, n_instances: int, noise: NoiseChoice
+) -> dict[str, float]:
     """What is measured: seconds of the graph, and of groups, sharing and its intervals."""
     sources = [
         partial(joblib.load, folder / f"{i}.joblib") for i in range(n_instances // PER_CHUNK)
@@ -65,7 +67,7 @@ def fit(folder: Path, backend: str, n_jobs: int, n_instances: int) -> dict[str, 
     with joblib.parallel_config(backend, n_jobs=n_jobs):
         total(SimilarityGraph.from_opinions, sources)
         between = time.perf_counter()
-        _, groups, table = fit_sharing(sources, "gumbel", rng=np.random.default_rng(0))
+        _, groups, table = fit_sharing(sources, noise, rng=np.random.default_rng(0))
     end = time.perf_counter()
     return {
         "graph": between - start,
@@ -88,9 +90,11 @@ def resident(pid: int) -> float:
     return here + sum(resident(child) for child in children)
 
 
-def measure(folder: Path, backend: str, n_jobs: int, n_instances: int) -> dict[str, float]:
+def measure(
+    folder: Path, backend: str, n_jobs: int, n_instances: int, noise: str
+) -> dict[str, float]:
     """A fit in a process of its own, watched."""
-    arguments = [str(folder), backend, str(n_jobs), str(n_instances)]
+    arguments = [str(folder), backend, str(n_jobs), str(n_instances), noise]
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     process = subprocess.Popen(
         [sys.executable, __file__, *arguments], stdout=subprocess.PIPE, text=True, env=environment
@@ -124,7 +128,7 @@ def adding() -> dict[str, float]:
 
 def figures(folder: Path) -> dict[str, float | int]:
     """All runs, by workers and instances."""
-    for i in range(max(n for _, _, n in RUNS) // PER_CHUNK):
+    for i in range(max(n for _, _, n, _ in RUNS) // PER_CHUNK):
         joblib.dump(chunk(i), folder / f"{i}.joblib")
     found: dict[str, float | int] = {
         "experts": N_EXPERTS,
@@ -133,11 +137,12 @@ def figures(folder: Path) -> dict[str, float | int]:
         "instances_a_chunk": PER_CHUNK,
         "chunk_mb": (folder / "0.joblib").stat().st_size / MB,
     }
-    for backend, workers, n in RUNS:
-        run = measure(folder, backend, workers, n)
+    for backend, workers, n, noise in RUNS:
+        run = measure(folder, backend, workers, n, noise)
         if run["groups"] != N_GROUPS and n >= 10_000:
             raise RuntimeError(f"{run['groups']} groups were found, not those planted")
-        seconds, name = run["graph"] + run["sharing"], f"{backend}_{workers}_of_{n}"
+        kind = backend if noise == "gumbel" else noise
+        seconds, name = run["graph"] + run["sharing"], f"{kind}_{workers}_of_{n}"
         found |= {
             f"{name}_ordered_pairs": n * EACH * (EACH - 1),
             f"{name}_graph_seconds": run["graph"],
@@ -162,8 +167,8 @@ def main() -> None:
 
 if __name__ == "__main__":
     if len(sys.argv) > 1:
-        folder, backend, n_jobs, n_instances = sys.argv[1:]
-        run = fit(Path(folder), backend, int(n_jobs), int(n_instances))
+        folder, backend, n_jobs, n_instances, noise = sys.argv[1:]
+        run = fit(Path(folder), backend, int(n_jobs), int(n_instances), noise)
         sys.stdout.write(json.dumps(run))
     else:
         main()

@@ -133,8 +133,8 @@ def recorded_calibration() -> Html:
             )
     frame = pd.DataFrame(columns)
     caption = (
-        "Calibration of out-of-fold marginals on the real panels, training part: mean probability "
-        "of each tenth, and how often it was said."
+        "Calibration of out-of-fold marginals on the real panels, training and development parts: "
+        "mean probability of each tenth, and how often it was said."
     )
     return table(frame, caption, "recorded", origins())
 

@@ -183,8 +183,8 @@ def in_order(
     missing = [name for key, name in found.items() if key not in folded]
     if missing or len(set(folded)) < len(folded):
         trouble = "labels that are not in order=" if missing else "order= names a label twice"
-        where = missing or given
-        problems.add("fatal", file, trouble, where, "Give each label once, lowest first.")
+        advice = "Correct them, or give them their place." if missing else "Name each label once."
+        problems.add("fatal", file, trouble, missing or given, advice)
         return None
     return [found.get(key, name) for key, name in zip(folded, given, strict=True)]
 
