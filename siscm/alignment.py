@@ -15,6 +15,9 @@ from siscm.names import find, first_unknown, given_names, plain
 from siscm.opinions import NOT_ASKED, Opinions
 from siscm.partition import group_of
 
+_LARGEST = np.float64(1e100)
+"""Numbers beyond overflow when a classifier sums up their squares."""
+
 
 def align_features(X: Any, instances: pd.Index[Any] | None) -> Features:
     """Features with a row an instance, in the order of ``instances``.
@@ -30,8 +33,8 @@ def align_features(X: Any, instances: pd.Index[Any] | None) -> Features:
     ------
     ValueError
         If an instance is missing, extra or stands twice, if the number of rows is wrong, if ``X``
-        is not a table, if a value is missing or infinite, or if a feature stands twice; the error
-        names the row or the feature.
+        is not a table, if a value is missing, infinite or beyond 1e100, or if a feature stands
+        twice; the error names the row or the feature.
     """
     if isinstance(X, pd.DataFrame):
         return _align_table(X, instances)
@@ -48,7 +51,7 @@ def align_features(X: Any, instances: pd.Index[Any] | None) -> Features:
             "by instance."
         )
     table = pd.DataFrame(values, index=instances)
-    _refuse_non_finite(table.mask(np.ma.getmaskarray(X)) if np.ma.is_masked(X) else table)
+    _refuse_unusable(table.mask(np.ma.getmaskarray(X)) if np.ma.is_masked(X) else table)
     return values
 
 
@@ -74,11 +77,11 @@ def _align_table(X: pd.DataFrame, instances: pd.Index[Any] | None) -> pd.DataFra
                     "a column holds the ids, use X.set_index(that column); ids must be of one type."
                 )
         X = X.iloc[rows]
-    _refuse_non_finite(X)
+    _refuse_unusable(X)
     return X
 
 
-def _refuse_non_finite(X: pd.DataFrame) -> None:
+def _refuse_unusable(X: pd.DataFrame) -> None:
     wrong = X.isna().to_numpy(dtype=bool) | X.isin([np.inf, -np.inf]).to_numpy(dtype=bool)
     if wrong.any():
         row, column = np.argwhere(wrong)[0]
@@ -86,6 +89,13 @@ def _refuse_non_finite(X: pd.DataFrame) -> None:
             f"X holds {plain(X.iat[row, column])!r} for instance {plain(X.index[row])!r}, feature "
             f"{plain(X.columns[column])!r} ({int(wrong.any(axis=1).sum())} such row(s)); "
             "impute or drop them."
+        )
+    far = X.select_dtypes("number").abs() > _LARGEST
+    if far.any(axis=None):
+        row, column = np.argwhere(far.to_numpy(dtype=bool))[0]
+        raise ValueError(
+            f"feature {plain(far.columns[column])!r} of instance {plain(far.index[row])!r} is "
+            f"beyond {_LARGEST:g}, where squares overflow; rescale it, or mend the value."
         )
 
 

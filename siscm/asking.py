@@ -36,6 +36,10 @@ STRATEGIES = ("nobody", "at random", "most accurate", "likeliest to differ", "mo
 is likeliest to say something else than the decision so far; who promises the largest gain."""
 
 
+COLUMNS = ["row", "position", "instance", "expert", "sure", "differs", "changes", "gain"]
+"""What :func:`value_of_asking` tells."""
+
+
 class Prospect(NamedTuple):
     """What could be decided on a case, before and after one more opinion."""
 
@@ -122,7 +126,8 @@ def value_of_asking(
     index: pd.Index[Any] = pd.RangeIndex(len(codes)) if instances is None else instances
     everybody = np.ones(codes.shape, dtype=bool)
     found = prospects(model, log_p, codes, everybody if panel is None else panel, index)
-    return pd.concat([_values(one, model, index) for one in found], ignore_index=True)
+    tables = [_values(one, model, index) for one in found]
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=COLUMNS)
 
 
 def _values(one: Prospect, model: GradedSISCM, instances: pd.Index[Any]) -> pd.DataFrame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from siscm.checks import FloatArray, IntArray
+from siscm.checks import FloatArray, IntArray, check_labels, check_log_distribution
 
 
 def calibration(log_p: FloatArray, said: IntArray, n_bins: int = 10) -> pd.DataFrame:
@@ -23,7 +23,19 @@ def calibration(log_p: FloatArray, said: IntArray, n_bins: int = 10) -> pd.DataF
     DataFrame
         A row a bin that is not empty: mean ``probability``, ``said``, the share that was, and
         ``n``, how many there are.
+
+    Raises
+    ------
+    ValueError
+        If a marginal is not a distribution, a code not a label, their numbers differ, or there is
+        no bin.
     """
+    if len(log_p) != len(said):
+        raise ValueError(f"there are {len(log_p)} log-marginals, but {len(said)} opinions.")
+    if n_bins < 1:
+        raise ValueError(f"n_bins is {n_bins}; at least one bin is needed.")
+    log_p = check_log_distribution(log_p, "observed")
+    said = check_labels(said, log_p.shape[1])
     p = np.exp(log_p).ravel()
     true = (np.arange(log_p.shape[1]) == said[:, None]).ravel()
     table = pd.DataFrame({"probability": p, "said": true, "n": 1})

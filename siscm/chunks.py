@@ -19,10 +19,11 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import reduce
 from itertools import chain, islice
 from operator import add
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from joblib import Parallel, delayed, effective_n_jobs
 
 from siscm.checks import FloatArray
@@ -103,14 +104,20 @@ def each(
     Raises
     ------
     ValueError
-        If something is no chunk. What is raised about a chunk says which one it was.
+        If something is no chunk, or has other labels than the first, or in another order. What is
+        raised inside one says which it was.
     """
     waiting = enumerate(chunks)
     window = AHEAD * effective_n_jobs(n_jobs)
+    known: pd.Index[Any] | None = None
     with Parallel(n_jobs, return_as="generator", batch_size=1, prefer="threads") as parallel:
         for first in waiting:
             numbered = chain([first], islice(waiting, window - 1))
-            yield from parallel(delayed(_apply)(function, source, i) for i, source in numbered)
+            work = (delayed(_apply)(function, source, i) for i, source in numbered)
+            for classes, found in parallel(work):
+                known = classes if known is None else known
+                _refuse_other_labels(known, classes)
+                yield found
 
 
 def total(
@@ -151,7 +158,18 @@ def total(
     raise ValueError("there are no chunks; give at least one.")
 
 
-def _apply(function: Callable[[npt.ArrayLike, Opinions], T], source: Source, number: int) -> T:
+def _refuse_other_labels(known: pd.Index[Any], classes: pd.Index[Any]) -> None:
+    if not known.equals(classes):
+        raise ValueError(
+            f"the chunks have different labels ({known[:5].tolist()} ... and "
+            f"{classes[:5].tolist()} ...); build the opinions of all with the same classes=."
+        )
+
+
+def _apply(
+    function: Callable[[npt.ArrayLike, Opinions], T], source: Source, number: int
+) -> tuple[pd.Index[Any], T]:
+    """The labels of a chunk, and what the function returns for it."""
     try:
         chunk = source() if callable(source) else source
         if not (isinstance(chunk, tuple) and len(chunk) == 2 and isinstance(chunk[1], Opinions)):
@@ -159,7 +177,7 @@ def _apply(function: Callable[[npt.ArrayLike, Opinions], T], source: Source, num
                 f"a chunk must be a pair (log_marginals, opinions), or a function that returns "
                 f"one, not a {type(chunk).__name__}."
             )
-        return function(*chunk)
+        return chunk[1].classes, function(*chunk)
     except Exception as error:
         error.add_note(f"This was chunk {number}, the first being 0.")
         raise

@@ -122,10 +122,13 @@ def contest(model: GradedSISCM, X: pd.DataFrame, train: Opinions, test: Opinions
     Raises
     ------
     ValueError
-        If both parts hold one instance, their experts or classes differ, or no two test opinions
-        are about one instance.
+        If both parts hold one instance, their experts or classes differ, no two opinions of a part
+        are about one instance, all training opinions are alike, or an instance has no features.
     """
     _refuse_unlike(train, test)
+    asked = train.instances.append(test.instances)
+    if not (known := asked.isin(X.index)).all():
+        raise ValueError(f"instance {plain(asked[~known][0])!r} has no row in X.")
     model = clone(model).fit(X.loc[train.instances], train)
     learned, said = pairs_of(model.marginals_.out_of_fold_, train)
     rules: dict[str, Rule] = {
@@ -171,8 +174,16 @@ def _refuse_unlike(train: Opinions, test: Opinions) -> None:
             )
     if len(both := train.instances.intersection(test.instances)):
         raise ValueError(f"instance {plain(both[0])!r} is in train and in test.")
-    if test.n_by_instance.max(initial=0) < 2:
-        raise ValueError("no two test opinions are about one instance: there is nothing to infer.")
+    for part, said in (("training", train), ("test", test)):
+        if said.n_by_instance.max(initial=0) < 2:
+            raise ValueError(
+                f"no two {part} opinions are about one instance: there is nothing to infer."
+            )
+    if len(used := np.unique(train.label_codes)) < 2:
+        raise ValueError(
+            f"all training opinions say {plain(train.classes[used[0]])!r}: there is nothing to "
+            "learn."
+        )
 
 
 def pairs_of(log_marginals: FloatArray, opinions: Opinions) -> tuple[Pairs, IntArray]:
@@ -223,7 +234,14 @@ def standings(
         ``accuracy_less``, how much worse than graded sharing, with the ends ``_low`` and
         ``_high`` of their 95 % intervals; NaN where a log-loss is infinite, as it can be at
         weight 0.
+
+    Raises
+    ------
+    ValueError
+        If ``by`` is something else.
     """
+    if by not in ("instance", "target"):
+        raise ValueError(f"by is {by!r}; it must be 'instance' or 'target'.")
     code, _ = pd.factorize(pairs[by, ""])
     n = code.max() + 1
     drawn = rng.multinomial(n, np.full(n, 1 / n), size=n_bootstrap)

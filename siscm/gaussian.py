@@ -28,6 +28,9 @@ _FAR = 12.0
 _LEAST = 1e-6
 """Least ratio of a joint probability to that of two strangers: one surprise is not to decide."""
 
+_RARE = 1e-6
+"""Rarer labels count as this likely in a ratio: rounding at corners would drown smaller cells."""
+
 _POINTS, _SHARES = np.polynomial.legendre.leggauss(8)
 
 
@@ -106,6 +109,7 @@ def log_ratio(
         :math:`\lambda`, one or (n,).
     """
     rows = np.arange(len(label))
+    log_p, log_q = (_with_rare(given) for given in (log_p, log_q))
     x, y = ends(log_p), ends(log_q)
     strangers = np.exp(log_p[rows, label] + log_q[rows, other])
     joint, slope = np.zeros(len(rows)), np.zeros(len(rows))
@@ -128,6 +132,7 @@ def log_ratios(
     rule between neighbouring correlations. Much faster than Owen's function.
     """
     rows = np.arange(len(label))
+    log_p, log_q = (_with_rare(given) for given in (log_p, log_q))
     x, y = ends(log_p), ends(log_q)
     strangers = np.exp(log_p[rows, label] + log_q[rows, other])
     angle = np.arcsin(correlations)
@@ -147,6 +152,12 @@ def log_ratios(
     joint = strangers + np.concatenate([np.zeros((1, len(rows))), rise.cumsum(axis=0)])
     ratio = np.maximum(joint / strangers, _LEAST)
     return np.log(ratio).T, np.where(ratio > _LEAST, slope / strangers / ratio, 0).T
+
+
+def _with_rare(log_p: FloatArray) -> FloatArray:
+    """Log-marginals (n, k) in which no label is rarer than about :data:`_RARE`."""
+    p = np.maximum(np.exp(log_p), _RARE)
+    return np.asarray(np.log(p / p.sum(axis=-1, keepdims=True)))
 
 
 def _density(x: FloatArray, y: FloatArray, correlation: FloatArray | float) -> FloatArray:

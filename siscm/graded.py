@@ -114,6 +114,8 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
 
         Raises
         ------
+        TypeError
+            If ``opinions`` is no :class:`~siscm.Opinions`, or ``marginals`` no marginals.
         ValueError
             As :meth:`siscm.pooled.PooledMarginals.fit`; or if ``partition`` or ``sharing`` do not
             fit the experts.
@@ -125,7 +127,13 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
             None if self.partition is None else align_partition(self.partition, opinions.experts)
         )
         known = None if self.sharing is None else self._given_sharing(opinions.experts)
-        marginals = PooledMarginals() if self.marginals is None else clone(self.marginals)
+        marginals = PooledMarginals() if self.marginals is None else self.marginals
+        if not hasattr(marginals, "log_marginals"):
+            raise TypeError(
+                f"marginals is a {type(marginals).__name__}; give PooledMarginals, which takes a "
+                "classifier as its base."
+            )
+        marginals = clone(marginals)
         marginals.fit(X, opinions)
         found = fit_sharing(
             split(marginals.out_of_fold_, opinions, N_PARTS, rng=parts_rng),

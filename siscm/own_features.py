@@ -29,6 +29,9 @@ WORDS = 4
 MOSTLY = 0.9
 """Share of numbers among a column's values from which the others are taken for gaps."""
 
+LARGEST = 1e100
+"""Numbers beyond are taken for infinite: their squares are."""
+
 RARE = 5
 """A category of fewer training opinions is pooled with the other rare ones."""
 
@@ -196,10 +199,10 @@ def _filled(
             _gaps(name, what, gaps, file, problems)
         return [column.fillna("").astype(object)]
     numbers = to_numbers(column.fillna(""))
-    infinite = np.isinf(numbers)
+    infinite = numbers.abs() > LARGEST
     odd = numbers.isna() & ~gaps
     if infinite.any():
-        _gaps(name, "infinite values, taken for gaps", infinite, file, problems)
+        _gaps(name, "infinite values, or beyond 1e100, taken for gaps", infinite, file, problems)
     if odd.any():
         _gaps(name, "values that are no numbers, taken for gaps", odd, file, problems)
     if gaps.any():

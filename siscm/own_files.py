@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +27,9 @@ NO_VALUE = frozenset({"", "NA", "N/A", "<NA>", "NaN", "nan", "NULL", "null", "Na
 """Cells that hold nothing."""
 
 DELIMITERS = ",;\t|"
+
+_EXCEL_HINT = re.compile(rf"\A\"?sep=[{DELIMITERS}]\"?(?=\r?\n)", re.IGNORECASE)
+"""A first line that tells Excel the separator; what is left of it is a blank line."""
 
 ROW = "row"
 """Name of the index of a table read: the line of the file where a row begins; the header is 1."""
@@ -132,7 +136,8 @@ def read_csv(path: str | Path, problems: Problems, wanted: Sequence[str]) -> pd.
         return None
     if text is None:
         return None
-    if not text.strip():
+    text = _EXCEL_HINT.sub("", text, count=1)
+    if all(c.isspace() or c in DELIMITERS or c == '"' for c in text):
         problems.add("fatal", name, "the file is empty", [], "Export it again, with a header.")
         return None
     try:

@@ -159,12 +159,16 @@ def _labels(column: pd.Series[Any], file: str, problems: Problems) -> pd.Series[
     found = column.unique()
     if not all(_is_number(name) for name in found):
         return column
-    plain = {name: f"{float(name):.12g}" for name in found}
+    plain = {name: _one_spelling(name) for name in found}
     alike = _alike(plain, plain.__getitem__)
     if alike:
         trouble = "labels that are one number written in two ways: merged"
         problems.add("mended", file, trouble, alike, "Write each label one way in the file.")
     return column.map(plain)
+
+
+def _one_spelling(number: str) -> str:
+    return f"{float(number):.12g}"
 
 
 def numeric_order(column: pd.Series[Any]) -> list[str] | None:
@@ -179,6 +183,8 @@ def in_order(
     """The labels in the order that the user gave, matched without regard to case and spaces."""
     found = {name.casefold(): name for name in said["label"].unique()}
     given = [plain_name(str(name)) for name in order]
+    if all(map(_is_number, [*found, *given])):
+        given = [_one_spelling(name) for name in given]
     folded = [name.casefold() for name in given]
     missing = [name for key, name in found.items() if key not in folded]
     if missing or len(set(folded)) < len(folded):

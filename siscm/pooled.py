@@ -272,7 +272,8 @@ def _scores(base: Any, features: Features, k: int) -> FloatArray:
 def _predict(model: Any, design: csr_array, k: int) -> FloatArray:
     log_p = np.full((design.shape[0], k), np.log(_LEAST))
     if design.shape[0]:
-        log_p[:, model.classes_] = model.predict_log_proba(design)
+        with np.errstate(divide="ignore"):  # a probability of 0 gets its floor later
+            log_p[:, model.classes_] = model.predict_log_proba(design)
     return log_p
 
 
@@ -280,7 +281,7 @@ def _components(features: Features) -> Pipeline | None:
     """Leading components of standardised features; None unless all are numbers, and one varies."""
     table = pd.DataFrame(features)
     numbers = all(pd.api.types.is_numeric_dtype(kind) for kind in table.dtypes)
-    if not numbers or not (table.nunique() > 1).any():
+    if not numbers or not (table.astype(np.float64).std()[table.nunique() > 1] > 0).any():
         return None
     n_components = min(N_COMPONENTS, *table.shape)
     return make_pipeline(StandardScaler(), PCA(n_components, svd_solver="full")).fit(features)

@@ -62,11 +62,21 @@ def expected_violations(
         B times (n_opinions, k), as from :func:`half_samples`.
     opinions
         What the experts said; only who was asked together matters.
+
+    Raises
+    ------
+    ValueError
+        If a replicate is not about these opinions, or not of distributions.
     """
     log_p = opinion_marginals(log_marginals, opinions)
     h, n = opinions.expert_codes, len(opinions.experts)
     found = []
     for truth in replicates:
+        if truth.shape != log_p.shape:
+            raise ValueError(
+                f"a replicate has shape {truth.shape}, but the log-marginals of the opinions have "
+                f"{log_p.shape}; it must be about all opinions."
+            )
         sums = np.zeros(n * n)
         for a, b in iter_pairs(opinions, _BLOCK_PAIRS):
             # As `violates` has it, to the last digit: log q_c + log p_d against log q_d + log p_c.

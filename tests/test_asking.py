@@ -166,3 +166,11 @@ def test_agreement_with_most_by_hand() -> None:
     right = [0.5 + 1 + 0 + 0.5, 0.5 + 1 + 0, 0 + 1]
     expected = [(r + 1) / (n + 2) for r, n in zip(right, (4, 3, 2), strict=True)]
     np.testing.assert_allclose(agreement_with_most(opinions), expected)
+
+
+def test_of_no_case_nothing_is_told_in_the_same_columns(model, panel, at_hand) -> None:
+    log_p = model.log_marginals(panel.X)
+    some = value_of_asking(model, log_p[:1], at_hand[:1])
+    none = value_of_asking(model, log_p[:0], at_hand[:0])
+    assert none.empty
+    assert none.columns.tolist() == some.columns.tolist()

@@ -256,3 +256,22 @@ def test_chunks_that_cannot_be_judged(chunks: list[Any]) -> None:
     assert fit_sharing(chunks[:1], rng=rng, groups=GROUPS).groups == GROUPS
     with pytest.raises(ValueError, match="0 chunks are too few"):
         fit_sharing([], rng=rng, groups=GROUPS)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("labels", ["ab", "cba"])
+def test_chunks_with_other_labels(labels: str, n_jobs: int) -> None:
+    known, other = (
+        Opinions.from_codes([[0, 0], [1, 0]], classes=list(some)) for some in ("abc", labels)
+    )
+    parts = [(np.log(np.full((4, o.n_classes), 1 / o.n_classes)), o) for o in (known, other)]
+    with pytest.raises(ValueError, match=r"different labels \(\['a', 'b', 'c'\] .*classes="):
+        total(SimilarityGraph.from_opinions, parts, n_jobs)
+
+
+def test_instances_are_dealt_out_by_the_seed(panel: GradedPanel) -> None:
+    first, again, other = (
+        [part.instances.tolist() for _, part in split(*panel.chunk, 3, rng=rng)]
+        for rng in map(np.random.default_rng, (0, 0, 1))
+    )
+    assert first == again != other

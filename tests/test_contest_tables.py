@@ -104,3 +104,21 @@ def test_candidates_and_shift_are_shown() -> None:
     shift = contest_tables.recorded_shift("MD-Agreement").text
     figures = pages.expected("graded")["MD-Agreement"]["populations"]["everyone"]["shift"]
     assert f"{figures['test']['agreement']:.10g}" in shift
+
+
+def test_nobody_is_better_where_the_interval_holds_zero(
+    scores: dict[str, list[dict[str, object]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    likely = {"worse": (0.1, 0.3), "unsure": (-0.1, 0.3), "level": (-0.3, 0.1), "better": (-3, -1)}
+    scores["by_instance"] = [
+        row(name, weight, 0.5, (low + high) / 2, log_loss_more_low=low, log_loss_more_high=high)
+        for name, (low, high) in {GRADED: (0, 0), **likely}.items()
+        for weight in WEIGHTS
+    ]
+    monkeypatch.setattr(contest_tables, "recorded", lambda *_: {"test": scores})
+    assert contest_tables.verdicts("a panel", "everyone").to_dict() == {
+        "worse": "graded",
+        "unsure": "neither",
+        "level": "neither",
+        "better": contest_tables.RIVAL,
+    }

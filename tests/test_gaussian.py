@@ -8,7 +8,7 @@ import pytest
 from graded_panels import graded_panel
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.special import expit, logit, ndtr
+from scipy.special import expit, logit, ndtr, ndtri
 from scipy.stats import multivariate_normal
 from strategies import log_dirichlet, rngs
 
@@ -218,3 +218,30 @@ def test_sharing_that_was_planted_comes_back_within_its_errors() -> None:
         assert (expit(logit(found) + 1.96 * errors) - found < 0.15).all()
     spread = np.sqrt(np.mean(np.square(away)))
     assert 0.6 < spread < 1.5
+
+
+def test_ends_near_certainty_are_taken_from_the_nearer_side() -> None:
+    rare = np.log([[1, 1e-20], [1e-20, 1]])
+    assert gaussian.ends(rare)[:, 1] == pytest.approx([9.262340089798408, -9.262340089798408])
+
+
+def test_a_rare_label_keeps_its_chance_on_either_side() -> None:
+    rare, nobody = np.log([[1, 1e-20], [1e-20, 1]]), np.zeros(0)
+    weight, chance = gaussian.cells(
+        np.zeros((0, 2)), nobody.astype(np.int64), nobody, rare, np.zeros(2)
+    )
+    found = np.tensordot(weight, chance, axes=1)
+    assert found[[0, 1], [1, 0]] == pytest.approx([1e-20, 1e-20], rel=1e-6, abs=0)
+
+
+@pytest.mark.parametrize("rare", [1e-6, 1e-8, 1e-10, 1e-13, 1e-200])
+@pytest.mark.parametrize("r", [NODES[3], NODES[5]])
+def test_two_rare_labels_have_the_ratio_of_the_densities(rare: float, r: float) -> None:
+    p = np.log([[0.3 - rare, rare, 0.7]])
+    q = np.log([[0.35 - rare, rare, 0.65]])
+    x, y = ndtri(0.3), ndtri(0.35)
+    truth = (2 * r * x * y - r**2 * (x**2 + y**2)) / (2 * (1 - r**2)) - np.log(1 - r**2) / 2
+    one = np.array([1])
+    many = gaussian.log_ratios(p, q, one, one, NODES)[0][0]
+    assert many[r == NODES] == pytest.approx(truth, abs=1e-3)
+    assert gaussian.log_ratio(p, q, one, one, r)[0] == pytest.approx(truth, abs=1e-3)

@@ -109,3 +109,19 @@ def test_no_file_at_all_raises(tmp_path_factory, content):
     problems = Problems()
     table = read_csv(path, problems, WANTED)
     assert (table is None) == problems.fatal
+
+
+@pytest.mark.parametrize("content", [",,,\n,,,\n", ";\n", '"",""\n', "sep=;\n", "\x1c,"])
+def test_separators_alone_are_an_empty_file(tmp_path, content):
+    table, problems = read(tmp_path, content)
+    assert table is None
+    assert problems["problem"].tolist() == ["the file is empty"]
+
+
+@pytest.mark.parametrize("hint", ["sep=;", "SEP=;", '"sep=;"', "sep=;\r"])
+def test_a_line_that_tells_excel_the_separator_is_no_header(tmp_path, hint):
+    content = f"{hint}\ncase;doctor;grade\na;b;1\n"
+    table, problems = read(tmp_path, content, ["case", "doctor", "grade"])
+    assert problems.empty
+    assert table.to_dict("list") == {"case": ["a"], "doctor": ["b"], "grade": ["1"]}
+    assert table.index.tolist() == [3]

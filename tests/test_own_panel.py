@@ -190,6 +190,8 @@ def test_other_column_names_are_found_or_given(check):
         ({"id": [f"x{i}y" for i in range(30)]}, "values all differ", "left out", "column id"),
         ({"dose": [1.5, None, *range(28)]}, "'dose': gaps", "mended", "instance '001'"),
         ({"dose": ["inf", *range(29)]}, "'dose': infinite", "mended", "instance '000'"),
+        ({"dose": ["1e101", *range(29)]}, "beyond 1e100", "mended", "instance '000'"),
+        ({"dose": ["-1e101", *range(29)]}, "beyond 1e100", "mended", "instance '000'"),
         ({"dose": ["?", *range(29)]}, "'dose': values that are no", "mended", "instance '000'"),
         (
             {"kin": [None, *"abc" * 9, "a", "b"]},
@@ -331,3 +333,9 @@ def test_whatever_the_files_hold_there_is_a_panel_or_a_named_error(tmp_path_fact
             _ = checked.panel
     else:
         assert len(checked.panel.opinions) > 1
+
+
+@pytest.mark.parametrize("order", [[3, 1, 2], [3.0, 1.0, 2.0], ["3.0", "1.0", "2.0"]])
+def test_an_order_of_numbers_may_be_spelt_as_in_the_file_or_otherwise(check, order):
+    grades = said_table().assign(label=np.resize(["1.0", "2.0", "3.0"], 90))
+    assert list(check(grades, order=order).panel.opinions.classes) == ["3", "1", "2"]

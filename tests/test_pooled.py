@@ -481,3 +481,30 @@ def test_a_model_refuses_other_features_than_it_learned_from(panel: Any, fitted:
         fitted.log_marginals(X[:, :2])
     with pytest.raises(ValueError, match="X has 5 rows, but the opinions are about 90"):
         fitted.log_marginals(X[:5], opinions)
+
+
+def test_a_feature_far_from_all_others_leaves_the_least_probability(panel: Any) -> None:
+    X, opinions, _ = panel
+    model = PooledMarginals().fit(X, opinions)
+    p = np.exp(model.log_marginals(np.full((1, X.shape[1]), 1e90)))
+    assert p.sum(axis=-1) == pytest.approx(1)
+    assert p.min() == pytest.approx(model.min_proba, rel=1e-3)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-320])
+def test_a_feature_too_small_to_be_squared_is_as_good_as_constant(panel: Any, scale: float) -> None:
+    X, opinions, _ = panel
+    tiny = PooledMarginals().fit(X * scale, opinions)
+    constant = PooledMarginals().fit(np.zeros_like(X), opinions)
+    assert tiny.log_marginals(X[:2] * scale) == pytest.approx(constant.log_marginals(X[:2] * 0))
+
+
+def test_a_feature_that_cannot_be_squared_is_named(panel: Any) -> None:
+    X, opinions, _ = panel
+    huge = X.copy()
+    huge[4, 1] = -1e101
+    with pytest.raises(ValueError, match=r"feature 1 of instance 4 is beyond 1e\+100"):
+        PooledMarginals().fit(huge, opinions)
+    fitted = PooledMarginals().fit(X, opinions)
+    with pytest.raises(ValueError, match=r"feature 1 of instance 4 is beyond 1e\+100"):
+        fitted.log_marginals(huge)

@@ -8,6 +8,7 @@ from operator import add
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import pytest
 from graded_panels import GradedPanel, graded_panel, parts_of
 from scipy.special import expit, logit
@@ -372,3 +373,67 @@ def test_more_opinions_smaller_errors() -> None:
         panel = graded_panel(np.random.default_rng(6), n, ONE_GROUP, [0.7] * 6)
         sizes.append(standard_errors([panel.chunk], ONE_GROUP, np.full(6, 0.7), "gumbel"))
     assert 1.5 < (sizes[0] / sizes[1]).mean() < 2.1
+
+
+def scripted(monkeypatch: pytest.MonkeyPatch, groups: Sequence[Groups]) -> None:
+    """Groups that Algorithm 1 finds, one call after the other."""
+    answers = iter(groups)
+    monkeypatch.setattr(sharing_fit, "likeliest_groups", lambda *_, **__: (next(answers), 0.5))
+
+
+def rising(key: Sequence[int], values: Sequence[float], n: int = 3) -> SharingEvidence:
+    """Log-likelihoods that rise in proportion to their node."""
+    sums = np.concatenate([np.outer(values, NODES), np.zeros((len(key), len(NODES) + 1))], axis=1)
+    return SharingEvidence(pd.RangeIndex(n), np.array(key), sums)
+
+
+def test_what_counts_is_inside_groups_that_were_learned_without_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Pairs 01, 02, 12; on both parts 01 agrees and the others do not.
+    parts = [rising([1, 2, 5], [3, -9, -9]), rising([1, 2, 5], [4, -9, -9])]
+    scripted(monkeypatch, [[[0, 1], [2]], [[0], [1, 2]], [[0, 1], [2]]])
+    groups, evidence = choose_groups(parts, 1, rng=np.random.default_rng(0))
+    assert groups == [[0, 1], [2]]
+    assert evidence.key.tolist() == [1, 5]
+    assert evidence.values[:, -1] == pytest.approx(MOST * np.array([3, -9]))
+
+
+@pytest.mark.parametrize(("one_more", "together"), [(-0.1, False), (0.1, True)])
+def test_one_group_of_all_is_taken_as_soon_as_it_predicts_better(
+    monkeypatch: pytest.MonkeyPatch, one_more: float, together: bool
+) -> None:
+    parts = [rising([1, 2, 5], [3, one_more / 2, 0])] * 2
+    scripted(monkeypatch, [[[0, 1], [2]]] * 3)
+    groups, evidence = choose_groups(parts, 1, rng=np.random.default_rng(0))
+    assert groups == ([[0, 1, 2]] if together else [[0, 1], [2]])
+    assert len(evidence.key) == (3 if together else 1)
+
+
+@pytest.mark.parametrize("likelier", ["gumbel", "gaussian"])
+def test_the_likelier_noise_is_taken_and_each_has_the_same_seed(
+    monkeypatch: pytest.MonkeyPatch, likelier: Noise
+) -> None:
+    seeds = []
+
+    def of(_: object, noise: Noise, *__: object, **___: object) -> list[SharingEvidence]:
+        return [rising([1, 2, 5], [1 + (noise == likelier)] * 3)]
+
+    def one_group(
+        parts: list[SharingEvidence], _: int, *, rng: np.random.Generator
+    ) -> tuple[Groups, SharingEvidence]:
+        seeds.append(rng.random())
+        return [[0, 1, 2]], parts[0]
+
+    monkeypatch.setattr(sharing_fit, "_evidence_by_part", of)
+    monkeypatch.setattr(sharing_fit, "choose_groups", one_group)
+    monkeypatch.setattr(sharing_fit, "standard_errors", lambda *_: np.ones(3))
+    assert fit_sharing([], rng=np.random.default_rng(0)).noise == likelier
+    assert seeds == [np.random.default_rng(0).random()] * 2
+
+
+def test_sharing_given_for_too_few_is_refused() -> None:
+    opinions = Opinions.from_codes([[0, 1, 1], [1, 1, 0]])
+    chunks = split(np.log(np.full((6, 2), 0.5)), opinions, 2)
+    with pytest.raises(ValueError, match="sharing is of 2 experts, but 3 spoke"):
+        fit_sharing(chunks, rng=np.random.default_rng(0), sharing=np.ones(2))

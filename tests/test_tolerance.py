@@ -442,3 +442,10 @@ def test_planted_groups_are_found_that_the_papers_rule_tears_apart(seed: int) ->
     assert found[1] > 0.95
     assert graphs[1].edges[similar].mean() > graphs[0].edges[similar].mean()
     assert not graphs[1].edges[~similar].any()  # nobody is forgiven who should not be
+
+
+def test_a_replicate_about_fewer_opinions_is_refused() -> None:
+    opinions = Opinions.from_codes([[0, 1], [1, 1]])
+    log_p = np.log(np.full((4, 2), 0.5))
+    with pytest.raises(ValueError, match=r"shape \(3, 2\), but .* have \(4, 2\)"):
+        expected_violations(log_p, [log_p, log_p[:3]], opinions)
