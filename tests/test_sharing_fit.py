@@ -378,7 +378,7 @@ def test_more_opinions_smaller_errors() -> None:
 def scripted(monkeypatch: pytest.MonkeyPatch, groups: Sequence[Groups]) -> None:
     """Groups that Algorithm 1 finds, one call after the other."""
     answers = iter(groups)
-    monkeypatch.setattr(sharing_fit, "likeliest_groups", lambda *_, **__: (next(answers), 0.5))
+    monkeypatch.setattr(sharing_fit, "likeliest_groups", lambda *_, **__: next(answers))
 
 
 def rising(key: Sequence[int], values: Sequence[float], n: int = 3) -> SharingEvidence:
