@@ -18,6 +18,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri, owens_t
 
 from siscm.checks import FloatArray, IntArray
+from siscm.ordered import cumulated
 
 MOST_CORRELATION = 0.999
 """Noises are never quite the same: every two opinions are then possible together."""
@@ -33,17 +34,13 @@ _RARE = 1e-6
 
 _POINTS, _SHARES = np.polynomial.legendre.leggauss(8)
 
-
 _TINY = 1e-300
+"""Stands for 0 where there has to be a sign or a logarithm."""
 
 
 def ends(log_p: FloatArray) -> FloatArray:
     """Where each label's interval ends, as quantiles of a standard normal: (..., k + 1)."""
-    p = np.exp(log_p)
-    p /= p.sum(axis=-1, keepdims=True)
-    none = np.zeros_like(p[..., :1])
-    below = np.concatenate([none, p.cumsum(axis=-1)], axis=-1)
-    above = np.concatenate([p[..., ::-1].cumsum(axis=-1)[..., ::-1], none], axis=-1)
+    below, above = cumulated(log_p)
     # From the nearer side, so that little is lost next to 0 or next to 1.
     nearer = np.where(below < above, ndtri(np.minimum(below, 1)), -ndtri(np.minimum(above, 1)))
     return np.asarray(nearer.clip(-_FAR, _FAR))
@@ -52,7 +49,7 @@ def ends(log_p: FloatArray) -> FloatArray:
 def both_below(x: FloatArray, y: FloatArray, correlation: FloatArray | float) -> FloatArray:
     """P(Z <= x, Z' <= y) of two standard normals, by Owen's function T."""
     spread = np.sqrt(1 - np.square(correlation))
-    x, y = (np.where(np.abs(z) < 1e-300, 1e-300, z) for z in (x, y))  # T wants a sign
+    x, y = (np.where(np.abs(z) < _TINY, _TINY, z) for z in (x, y))  # T wants a sign
     with np.errstate(over="ignore"):
         tail = owens_t(x, (y - correlation * x) / (x * spread))
         tail = tail + owens_t(y, (x - correlation * y) / (y * spread))
@@ -108,18 +105,12 @@ def log_ratio(
     correlation
         :math:`\lambda`, one or (n,).
     """
-    rows = np.arange(len(label))
-    log_p, log_q = (_with_rare(given) for given in (log_p, log_q))
-    x, y = ends(log_p), ends(log_q)
-    strangers = np.exp(log_p[rows, label] + log_q[rows, other])
-    joint, slope = np.zeros(len(rows)), np.zeros(len(rows))
-    for i, j, sign in ((1, 1, 1), (0, 1, -1), (1, 0, -1), (0, 0, 1)):
-        corner = x[rows, label + i], y[rows, other + j]
-        joint += sign * both_below(*corner, correlation)
-        slope += sign * _density(*corner, correlation)
-    ratio = np.maximum(joint / strangers, _LEAST)
-    slope = np.where(ratio > _LEAST, slope / strangers / ratio, 0)
-    return np.log(ratio), np.asarray(slope)
+    strangers, corners = _rectangle(log_p, log_q, label, other)
+    joint, slope = np.zeros(len(label)), np.zeros(len(label))
+    for sign, x, y in corners:
+        joint += sign * both_below(x, y, correlation)
+        slope += sign * _density(x, y, correlation)
+    return _logarithm(joint, slope, strangers)
 
 
 def log_ratios(
@@ -131,17 +122,13 @@ def log_ratios(
     probability is an integral, taken over the angle :math:`\arcsin\lambda` by Gauss-Legendre's
     rule between neighbouring correlations. Much faster than Owen's function.
     """
-    rows = np.arange(len(label))
-    log_p, log_q = (_with_rare(given) for given in (log_p, log_q))
-    x, y = ends(log_p), ends(log_q)
-    strangers = np.exp(log_p[rows, label] + log_q[rows, other])
+    strangers, corners = _rectangle(log_p, log_q, label, other)
     angle = np.arcsin(correlations)
     half = np.diff(angle) / 2
-    rise, slope = np.zeros((len(half), len(rows))), np.zeros((len(angle), len(rows)))
-    for i, j, sign in ((1, 1, 1), (0, 1, -1), (1, 0, -1), (0, 0, 1)):
-        x_end, y_end = x[rows, label + i], y[rows, other + j]
-        near = np.flatnonzero((np.abs(x_end) < _FAR) & (np.abs(y_end) < _FAR))
-        corner = x_end[near], y_end[near]
+    rise, slope = np.zeros((len(half), len(label))), np.zeros((len(angle), len(label)))
+    for sign, x, y in corners:
+        near = np.flatnonzero((np.abs(x) < _FAR) & (np.abs(y) < _FAR))
+        corner = x[near], y[near]
         for n, r in enumerate(correlations):
             slope[n, near] += sign * _density(*corner, r)
         for n, width in enumerate(half):
@@ -149,9 +136,33 @@ def log_ratios(
                 here = angle[n] + width * (1 + point)
                 weight = sign * width * share * np.cos(here)
                 rise[n, near] += weight * _density(*corner, np.sin(here))
-    joint = strangers + np.concatenate([np.zeros((1, len(rows))), rise.cumsum(axis=0)])
+    joint = strangers + np.concatenate([np.zeros((1, len(label))), rise.cumsum(axis=0)])
+    value, slope = _logarithm(joint, slope, strangers)
+    return value.T, slope.T
+
+
+def _rectangle(
+    log_p: FloatArray, log_q: FloatArray, label: IntArray, other: IntArray
+) -> tuple[FloatArray, list[tuple[int, FloatArray, FloatArray]]]:
+    """Where two noises lie that make both say what they said (n,).
+
+    How likely that is for strangers; and the corners, each with the sign by which what is below it
+    counts.
+    """
+    rows = np.arange(len(label))
+    log_p, log_q = (_with_rare(given) for given in (log_p, log_q))
+    x, y = ends(log_p), ends(log_q)
+    signs = ((1, 1, 1), (0, 1, -1), (1, 0, -1), (0, 0, 1))
+    corners = [(sign, x[rows, label + i], y[rows, other + j]) for i, j, sign in signs]
+    return np.exp(log_p[rows, label] + log_q[rows, other]), corners
+
+
+def _logarithm(
+    joint: FloatArray, slope: FloatArray, strangers: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Of a joint probability beside that of strangers, and its derivative; never below a floor."""
     ratio = np.maximum(joint / strangers, _LEAST)
-    return np.log(ratio).T, np.where(ratio > _LEAST, slope / strangers / ratio, 0).T
+    return np.log(ratio), np.where(ratio > _LEAST, slope / strangers / ratio, 0)
 
 
 def _with_rare(log_p: FloatArray) -> FloatArray:

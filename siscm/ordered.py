@@ -73,10 +73,19 @@ def intervals(log_p: FloatArray) -> tuple[FloatArray, FloatArray]:
         A point u is kept as min(u, 1/2) and max(u, 1/2) - 1: both ascend with u, distances are
         sums of both differences, and none is lost next to 0 or next to 1.
     """
+    below, above = cumulated(log_p)
+    ends = np.stack([np.minimum(below, 0.5), -np.minimum(above, 0.5)], axis=-1)
+    return ends[..., :-1, :], ends[..., 1:, :]
+
+
+def cumulated(log_p: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """How likely labels are below each end of their intervals, and above it: (..., k + 1) both.
+
+    Each is added up from its own side, so that little is lost next to 0 or next to 1.
+    """
     p = np.exp(log_p)
     p /= p.sum(axis=-1, keepdims=True)
     nothing = np.zeros_like(p[..., :1])
     below = np.concatenate([nothing, p.cumsum(axis=-1)], axis=-1)
     above = np.concatenate([p[..., ::-1].cumsum(axis=-1)[..., ::-1], nothing], axis=-1)
-    ends = np.stack([np.minimum(below, 0.5), -np.minimum(above, 0.5)], axis=-1)
-    return ends[..., :-1, :], ends[..., 1:, :]
+    return below, above

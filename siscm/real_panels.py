@@ -123,8 +123,13 @@ def fitted(panel: Panel, min_opinions: int = 1) -> GradedSISCM:
     return GradedSISCM(text_marginals()).fit(texts(panel).loc[said.instances], said)
 
 
-def model_figures(panel: Panel, min_opinions: int = 1) -> dict[str, Any]:
+def model_figures(panel: Panel, model: GradedSISCM) -> dict[str, Any]:
     """What was learned from training and development parts: sizes, groups, sharing, calibration.
+
+    Parameters
+    ----------
+    panel, model
+        A panel, and the model of :func:`fitted`.
 
     Returns
     -------
@@ -133,7 +138,7 @@ def model_figures(panel: Panel, min_opinions: int = 1) -> dict[str, Any]:
         ``experts_sharing`` a row an expert, the most sharing first, with the ``group`` that the
         panel tells, and nothing if there are more than :data:`FEW`.
     """
-    said, model = training(panel, min_opinions), fitted(panel, min_opinions)
+    said = panel.part("train", "dev").select(experts=model.experts_)
     sharing = model.sharing_.round(4).assign(opinions=said.n_by_expert)
     if "group" in panel.experts:
         sharing["group"] = panel.experts["group"]
@@ -152,8 +157,13 @@ def model_figures(panel: Panel, min_opinions: int = 1) -> dict[str, Any]:
     }
 
 
-def shift_figures(panel: Panel, min_opinions: int = 1) -> dict[str, dict[str, float]]:
+def shift_figures(panel: Panel, model: GradedSISCM) -> dict[str, dict[str, float]]:
     """How the test part differs from training: who judged, and whether promises are kept there.
+
+    Parameters
+    ----------
+    panel, model
+        As for :func:`model_figures`.
 
     Returns
     -------
@@ -163,8 +173,9 @@ def shift_figures(panel: Panel, min_opinions: int = 1) -> dict[str, dict[str, fl
         ``label_1``, how often the second label was said, and ``label_1_promised``; ``agreement`` of
         two on one instance, and ``agreement_promised`` by graded sharing.
     """
-    train, model = training(panel, min_opinions), fitted(panel, min_opinions)
-    test = panel.part("test").select(experts=train.experts)
+    train, test = (
+        panel.part(*parts).select(experts=model.experts_) for parts in (("train", "dev"), ("test",))
+    )
     scored = model.log_marginals(texts(panel).loc[test.instances], test)
     out = {}
     for name, part, log_p in (

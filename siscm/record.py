@@ -22,6 +22,7 @@ from siscm.real_panels import (
     POPULATIONS,
     development,
     final,
+    fitted,
     model_figures,
     score_figures,
     shift_figures,
@@ -62,9 +63,10 @@ def graded_figures(name: PanelName) -> dict[str, Any]:
         developed = {"development": development(panel, least), "test": final(panel, least)}
         if panel.known_groups:
             developed["known_groups"] = development(panel, least, panel.known_groups)
+        model = fitted(panel, least)
         populations[population] = {
-            "model": model_figures(panel, least),
-            "shift": shift_figures(panel, least),
+            "model": model_figures(panel, model),
+            "shift": shift_figures(panel, model),
             **{part: score_figures(pairs, 2) for part, pairs in developed.items()},
         }
     return {"files": dict(panel.files), "populations": populations}

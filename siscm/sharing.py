@@ -29,13 +29,14 @@ import pandas as pd
 from scipy.sparse import csr_array
 
 from siscm.checks import FloatArray, IntArray
+from siscm.gaussian import MOST_CORRELATION
 from siscm.names import refuse_other_experts
 from siscm.noises import Noise, check_noise, terms
 from siscm.opinions import Opinions
 from siscm.pairs import iter_pairs, opinion_marginals
 from siscm.partition import Groups, group_of
 
-MOST = 0.999
+MOST = MOST_CORRELATION
 """Sharing is never certain: one contradiction would then be impossible."""
 
 _TIMES = np.linspace(0, 1, 9)

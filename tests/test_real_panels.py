@@ -19,6 +19,7 @@ from siscm.real_panels import (
     WEIGHTS,
     development,
     final,
+    fitted,
     held_out,
     model_figures,
     score_figures,
@@ -109,7 +110,7 @@ def test_known_groups_change_graded_sharing_only(panel: Panel, developed: pd.Dat
 def test_figures_are_ready_for_json_and_say_what_was_learned(
     panel: Panel, developed: pd.DataFrame
 ) -> None:
-    model, scores = model_figures(panel), score_figures(developed, 2)
+    model, scores = model_figures(panel, fitted(panel)), score_figures(developed, 2)
     assert json.loads(json.dumps(model)) == model
     assert json.loads(json.dumps(scores)) == scores
     rows = model["experts_sharing"]
@@ -135,13 +136,14 @@ def test_an_expert_without_training_opinions_has_a_row_too(panel: Panel) -> None
         instances=panel.opinions.instances,
         experts=panel.opinions.experts,
     )
-    rows = model_figures(replace(panel, opinions=kept))["experts_sharing"]
+    thin = replace(panel, opinions=kept)
+    rows = model_figures(thin, fitted(thin))["experts_sharing"]
     assert sorted(row["opinions"] for row in rows)[:2] == [0, len(training(panel)) // 6]
 
 
 def test_the_shift_of_a_simulated_panel_is_none(panel: Panel) -> None:
     """Its parts are drawn alike: promises of training are kept in the test part."""
-    found = real_panels.shift_figures(panel)
+    found = real_panels.shift_figures(panel, fitted(panel))
     assert list(found) == ["training", "test"]
     for part in found.values():
         assert part["experts"] == 6
