@@ -67,14 +67,14 @@ def fit(
     with joblib.parallel_config(backend, n_jobs=n_jobs):
         total(SimilarityGraph.from_opinions, sources)
         between = time.perf_counter()
-        _, groups, table = fit_sharing(sources, noise, rng=np.random.default_rng(0))
+        learned = fit_sharing(sources, noise, rng=np.random.default_rng(0))
     end = time.perf_counter()
     return {
         "graph": between - start,
         "sharing": end - between,
         "cpu": time.process_time() - cpu,
-        "groups": len(groups),
-        "mean": float(table["sharing"].mean()),
+        "groups": len(learned.groups),
+        "mean": float(learned.table["sharing"].mean()),
     }
 
 

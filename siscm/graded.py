@@ -67,7 +67,10 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
     noise_
         The noise taken.
     partition_
-        Groups of expert ids.
+        Groups of expert ids: within them, what one said says something about another.
+    likeliest_partition_
+        Groups that make the training opinions likeliest: who is alike. ``partition_`` is the same,
+        or one group of all where that predicts better.
     sharing_
         DataFrame by expert: ``sharing`` :math:`a_h`, and the ends ``low``, ``high`` of its 95 %
         interval. Whoever met nobody of her group is taken to be like any other. No interval if
@@ -148,7 +151,10 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
         self.feature_names_in_ = marginals.feature_names_in_
         self.experts_, self.classes_ = marginals.experts_, marginals.classes_
         self.noise_, self.sharing_ = found.noise, found.table
-        self.partition_ = [[plain(opinions.experts[h]) for h in group] for group in found.groups]
+        self.partition_, self.likeliest_partition_ = (
+            [[plain(opinions.experts[h]) for h in group] for group in groups]
+            for groups in (found.groups, found.likeliest)
+        )
         return self
 
     def _given_sharing(self, experts: pd.Index[Any]) -> FloatArray:

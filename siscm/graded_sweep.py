@@ -48,6 +48,7 @@ def graded_sweep(
     sparsities: Sequence[float] = (0.1, 0.6, 0.8, 0.95),
     n_repeats: int = 2,
     tolerant: Sequence[float] = (0.1,),
+    marginals: Sequence[str] = MARGINALS,
     group_sizes: Sequence[int] = GROUP_SIZES,
     n_jobs: int = 1,
 ) -> pd.DataFrame:
@@ -61,6 +62,8 @@ def graded_sweep(
         The grid: m, s, and how many sets of experts.
     tolerant
         Sparsities at which the rule with a tolerance is tried too, which takes long.
+    marginals
+        Of :data:`MARGINALS`.
     group_sizes
         As in the paper by default.
     n_jobs
@@ -70,14 +73,15 @@ def graded_sweep(
     -------
     DataFrame
         A row a run, ``marginals`` and ``rule``: ``repeat``, ``m``, ``s``, ``ari``; and where groups
-        are likeliest, ``within`` and ``across``, the sharing :math:`\lambda` of two of one planted
-        group, and of two who are not, means over pairs.
+        are likeliest, ``one_group``, whether one group of all predicts better than these, and
+        ``within`` and ``across``, the sharing :math:`\lambda` in what predicts better of two of
+        one planted group, and of two who are not, means over pairs.
     """
     runs = grid(n_repeats, sorted(n_train)[::-1], sparsities)
     panels = [
         draw_panel(seed, repeat, max(n_train), 1, group_sizes)[0] for repeat in range(n_repeats)
     ]
-    tasks = list(product(runs, MARGINALS))
+    tasks = list(product(runs, marginals))
     rows = Parallel(n_jobs, return_as="generator")(
         delayed(_run)(
             run, panels[run.repeat].part(0, run.n_train), name, run.sparsity in tolerant, seed
@@ -108,8 +112,9 @@ def _run(
             rows.append(row(TOLERANT, greedy(forgiving, N_RESTARTS, rng=rng)))
         return rows
     parts = [SharingEvidence.from_opinions(*part) for part in split(log_p, kept, N_PARTS, rng=rng)]
-    groups, evidence = choose_groups(parts, N_RESTARTS, rng=rng)
-    rows.append(row(LIKELIHOOD, groups, **_sharing(groups, experts_sharing(evidence), panel)))
+    likeliest, groups, evidence = choose_groups(parts, N_RESTARTS, rng=rng)
+    sharing = _sharing(groups, experts_sharing(evidence), panel)
+    rows.append(row(LIKELIHOOD, likeliest, one_group=len(groups) == 1, **sharing))
     return rows
 
 

@@ -32,6 +32,9 @@ from siscm.sharing_errors import SPREAD, standard_errors
 N_PARTS = 4
 """Parts of the instances by which groups are judged."""
 
+APART = 1e-6
+"""Change of the log-loss for which two may as well be apart: of equals, the finer partition."""
+
 NoiseChoice = Literal["likeliest", "gumbel", "uniform", "gaussian"]
 
 CANDIDATES: tuple[Noise, ...] = ("gumbel", "gaussian")
@@ -43,7 +46,9 @@ class Sharing(NamedTuple):
 
     noise: Noise
     groups: Groups
-    """Positions of experts."""
+    """Positions of experts: whose opinions say something about each other's."""
+    likeliest: Groups
+    """The groups that make what was said likeliest; else one group of all predicts better."""
     table: pd.DataFrame
     """By expert: ``sharing``, and the ends ``low``, ``high`` of its 95 % interval; without these if
     it was given, or if no two of one group met."""
@@ -97,9 +102,10 @@ def fit_sharing(
     for candidate in CANDIDATES if noise == "likeliest" else (noise,):
         parts = _evidence_by_part(chunks, candidate, n_jobs, at_least=2 if groups is None else 1)
         if groups is None:
-            found, evidence = choose_groups(parts, n_restarts, rng=deepcopy(rng))
+            likeliest, found, evidence = choose_groups(parts, n_restarts, rng=deepcopy(rng))
         else:
-            found, evidence = groups, merged([part.inside(groups) for part in parts])
+            likeliest = found = groups
+            evidence = merged([part.inside(groups) for part in parts])
         del parts
         a = experts_sharing(evidence) if sharing is None else sharing
         if len(a) != len(evidence.experts):
@@ -107,7 +113,8 @@ def fit_sharing(
         likely = total_log_likelihood(evidence, a)
         if likely > best:
             table = pd.DataFrame({"sharing": a}, index=evidence.experts)
-            best, chosen, met = likely, Sharing(candidate, found, table), len(evidence.key) > 0
+            best, met = likely, len(evidence.key) > 0
+            chosen = Sharing(candidate, found, likeliest, table)
         del evidence
     if sharing is None and met:
         a = chosen.table["sharing"].to_numpy()
@@ -143,7 +150,7 @@ def likelihood_graph(
     That of inferring each opinion from the other, summed over instances: minus twice the
     log-likelihood of the pair. So the likeliest partition is a clique partitioning problem again
     (Section 6, Eq. 7). All pairs have an edge, for no contradiction is proof, and two who never met
-    weigh nothing.
+    weigh next to nothing, :data:`APART`: others must ask for them to be together.
 
     Parameters
     ----------
@@ -153,8 +160,8 @@ def likelihood_graph(
         (P,): of each pair, at that :math:`\lambda`.
     """
     n = len(experts)
-    change = np.zeros((n, n))
-    change.reshape(-1)[key] = -2 * log_likelihood  # both directions at once
+    change = APART * np.triu(np.ones((n, n)), 1)  # both directions at once
+    change.reshape(-1)[key] -= 2 * log_likelihood
     once = 1 - np.eye(n, dtype=np.int64)  # weights are means over meetings; here, sums
     return SimilarityGraph(experts, once, np.zeros_like(once), change, "log")
 
@@ -198,8 +205,8 @@ def likeliest_groups(
 
 def choose_groups(
     parts: Sequence[SharingEvidence], n_restarts: int, *, rng: np.random.Generator
-) -> tuple[Groups, SharingEvidence]:
-    """Groups as the data have them, or one group of all: whichever predicts better.
+) -> tuple[Groups, Groups, SharingEvidence]:
+    """Groups as the data have them, and whichever predicts better: these, or one group of all.
 
     Groups that were chosen because their experts agreed promise more sharing than there is. So
     groups are learned without each part of the instances in turn, and what is inside them counts
@@ -214,8 +221,10 @@ def choose_groups(
 
     Returns
     -------
+    likeliest
+        Learned from all parts.
     groups
-        Learned from all parts, or one group of all experts.
+        These, or one group of all experts.
     evidence
         Of the pairs inside groups that were learned without them: what sharing is learned from.
     """
@@ -231,13 +240,12 @@ def choose_groups(
     together = [
         part.inside(groups).together_at_nodes() for part, groups in zip(parts, learned, strict=True)
     ]
-    if np.sum(together, axis=0).max() < one_group:
-        del at_nodes
-        return [list(range(len(experts)))], merged(parts)
-    groups = likeliest_groups(experts, key, at_nodes, n_restarts, rng=rng)
+    likeliest = likeliest_groups(experts, key, at_nodes, n_restarts, rng=rng)
     del at_nodes
+    if np.sum(together, axis=0).max() < one_group:
+        return likeliest, [list(range(len(experts)))], merged(parts)
     honest = (part.inside(found) for part, found in zip(parts, learned, strict=True))
-    return groups, reduce(add, honest)
+    return likeliest, likeliest, reduce(add, honest)
 
 
 def _differences(total: FloatArray, part: FloatArray, place: IntArray) -> Iterator[FloatArray]:

@@ -63,7 +63,7 @@ def cluster() -> Iterator[Client]:
 def fitted(chunks: list[Source]) -> tuple[Any, ...]:
     """All that is learned from chunks, as plain lists that are equal or not."""
     graph = total(LOG_GRAPH, chunks)
-    _, groups, table = fit_sharing(chunks, rng=np.random.default_rng(0))
+    _, groups, _, table = fit_sharing(chunks, rng=np.random.default_rng(0))
     arrays = graph.together, graph.violations, graph.loss_change, table.to_numpy()
     return groups, [array.tobytes() for array in arrays]
 
@@ -142,7 +142,7 @@ def test_what_the_estimator_learns_is_learned_from_chunks(panel: GradedPanel) ->
     model = GradedSISCM(random_state=3).fit(X, panel.opinions)
     parts_rng, rng, _ = np.random.default_rng(3).spawn(3)
     parts = split(model.marginals_.out_of_fold_, panel.opinions, 4, rng=parts_rng)
-    _, groups, table = fit_sharing(parts, rng=rng)
+    _, groups, _, table = fit_sharing(parts, rng=rng)
     assert [panel.opinions.experts[group].tolist() for group in groups] == model.partition_
     pd.testing.assert_frame_equal(table, model.sharing_)
 

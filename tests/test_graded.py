@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import NotFittedError
 
-from siscm import GumbelMaxSISCM, Opinions, gumbel, inference, ordered
+from siscm import GumbelMaxSISCM, Opinions, gumbel, inference, ordered, sharing_fit
 from siscm.graded import GradedSISCM
 from siscm.noises import Noise
 from siscm.pooled import PooledMarginals
@@ -401,7 +401,16 @@ def test_what_is_learned_with_a_given_partition() -> None:
     np.testing.assert_allclose(model.sharing_["low"], expit(logit(a) - 1.96 * errors))
     np.testing.assert_allclose(model.sharing_["high"], expit(logit(a) + 1.96 * errors))
     learned = GradedSISCM(KnownMarginals()).fit(X, panel.opinions)
-    assert learned.partition_ == groups
+    assert learned.partition_ == learned.likeliest_partition_ == groups
+
+
+def test_who_is_alike_where_one_group_predicts_better(monkeypatch: pytest.MonkeyPatch) -> None:
+    panel = graded_panel(np.random.default_rng(0), 60, [[0, 1, 2, 3]], [0.8] * 4)
+    monkeypatch.setattr(sharing_fit, "likeliest_groups", lambda *_, **__: [[0, 2], [1, 3]])
+    model = GradedSISCM(KnownMarginals()).fit(panel.log_p.reshape(60, -1), panel.opinions)
+    names = panel.opinions.experts.tolist()
+    assert model.partition_ == [names]
+    assert model.likeliest_partition_ == [names[0::2], names[1::2]]
 
 
 def test_everyone_alone_shares_nothing() -> None:

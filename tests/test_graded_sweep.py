@@ -48,8 +48,19 @@ def test_likelihood_finds_what_was_planted(small: pd.DataFrame) -> None:
     assert (found["within"].loc["true"] > 0.8).all()
     assert (found["within"].loc["pooled"] > 0.4).all()
     assert (found["across"] == 0).all()
+    assert not found["one_group"].any()
     others = small[small["rule"] != LIKELIHOOD]
-    assert others["within"].isna().all()
+    assert others[["within", "one_group"]].isna().all(axis=None)
+
+
+def test_where_nearly_nobody_meets_one_group_predicts_better() -> None:
+    """And the likeliest groups are still reported, and nearer to what was planted."""
+    runs = graded_sweep(n_train=(100,), sparsities=(0.95,), n_repeats=6, marginals=["true"])
+    assert list(runs["marginals"].unique()) == ["true"]
+    found = runs[runs["rule"] == LIKELIHOOD]
+    assert found["one_group"].mean() > 0.5
+    assert (found.loc[found["one_group"].astype(bool), "across"] > 0).all()
+    assert found["ari"].mean() > runs.loc[runs["rule"] == PAPER, "ari"].mean()
 
 
 def test_learned_habits_break_the_papers_rule_and_a_tolerance_mends_it(small: pd.DataFrame) -> None:

@@ -66,7 +66,7 @@ def chosen(panel: GradedPanel, seed: int) -> tuple[Groups, FloatArray]:
     """Groups, and sharing of all experts, learned as the estimator learns them."""
     rng = np.random.default_rng(seed)
     parts = parts_of(panel, rng)
-    groups, evidence = choose_groups(parts, 5, rng=rng)
+    _, groups, evidence = choose_groups(parts, 5, rng=rng)
     return groups, experts_sharing(evidence)
 
 
@@ -79,8 +79,8 @@ def test_the_graph_of_log_likelihoods() -> None:
     seen[:10, 0] = seen[10:, 1] = -1  # experts 0 and 1 never meet
     evidence = SharingEvidence.from_opinions(panel.log_p, Opinions.from_codes(seen))
     graph = likelihood_graph(evidence.experts, evidence.key, evidence.log_likelihood(0.4)[0])
-    expected = np.zeros((4, 4))
-    expected[evidence.first, evidence.second] = -2 * evidence.log_likelihood(0.4)[0]
+    expected = 1e-6 * np.triu(np.ones((4, 4)), 1)
+    expected[evidence.first, evidence.second] -= 2 * evidence.log_likelihood(0.4)[0]
     assert (0, 1) not in set(zip(evidence.first.tolist(), evidence.second.tolist(), strict=True))
     apart = ~np.eye(4, dtype=bool)
     np.testing.assert_allclose(graph.weights[apart], (expected + expected.T)[apart])
@@ -116,6 +116,19 @@ def test_where_sharing_never_pays_everybody_is_alone() -> None:
     evidence = SharingEvidence.from_opinions(log_p, Opinions.from_codes([[0, 1]] * 3))
     rng = np.random.default_rng(0)
     assert likeliest(evidence, 3, rng) == [[0], [1]]
+
+
+def test_two_who_never_met_are_apart_unless_others_join_them() -> None:
+    seen = np.zeros((6, 5), dtype=int)
+    seen[:3, 2:] = seen[3:, :2] = -1  # experts 0 and 1 agree, as do 2 and 3; these four never meet
+    seen[:, 4] = -1
+    log_p = np.full((6, 5, 2), np.log(0.5))
+    rng = np.random.default_rng(0)
+    apart = SharingEvidence.from_opinions(log_p, Opinions.from_codes(seen, classes=[0, 1]))
+    assert likeliest(apart, 3, rng) == [[0, 1], [2, 3], [4]]
+    seen[:, 4] = 0  # and one agrees with them all
+    joined = SharingEvidence.from_opinions(log_p, Opinions.from_codes(seen, classes=[0, 1]))
+    assert likeliest(joined, 3, rng) == [list(range(5))]
 
 
 # What was planted comes back
@@ -166,7 +179,7 @@ def test_choosing_by_what_was_left_out() -> None:
     )
     rng = np.random.default_rng(0)
     parts = parts_of(panel, rng)
-    groups, evidence = choose_groups(parts, 5, rng=rng)
+    _, groups, evidence = choose_groups(parts, 5, rng=rng)
     assert groups == [[0, 1, 2], [3, 4, 5]]
     whole = evidence_of(panel).inside(groups)
     np.testing.assert_allclose(evidence.values, whole.values, atol=1e-9)
@@ -180,10 +193,10 @@ def test_chunks_judge_in_parts_by_their_number() -> None:
     chunks = split(*panel.chunk, 9)
     said = [SharingEvidence.from_opinions(*chunk) for chunk in chunks]
     parts = [reduce(add, said[i::4]) for i in range(4)]
-    groups, evidence = choose_groups(parts, 3, rng=np.random.default_rng(0))
+    _, groups, evidence = choose_groups(parts, 3, rng=np.random.default_rng(0))
     a = experts_sharing(evidence)
     errors = 1.96 * standard_errors(chunks, groups, a, "gumbel")
-    _, found, table = fit_sharing(chunks, "gumbel", rng=np.random.default_rng(0))
+    _, found, _, table = fit_sharing(chunks, "gumbel", rng=np.random.default_rng(0))
     assert found == groups
     assert table.index.tolist() == panel.opinions.experts.tolist()
     np.testing.assert_array_equal(table["sharing"], a)
@@ -191,10 +204,10 @@ def test_chunks_judge_in_parts_by_their_number() -> None:
     np.testing.assert_array_equal(table["high"], expit(logit(a) + errors))
     # What is given is taken.
     apart = [[0, 1, 3], [2, 4], [5]]
-    _, found, table = fit_sharing(chunks, "gumbel", rng=np.random.default_rng(0), groups=apart)
+    _, found, _, table = fit_sharing(chunks, "gumbel", rng=np.random.default_rng(0), groups=apart)
     assert found == apart
     np.testing.assert_allclose(table["sharing"], experts_sharing(reduce(add, said).inside(apart)))
-    _, found, table = fit_sharing(chunks, "gumbel", rng=np.random.default_rng(0), sharing=a)
+    _, found, _, table = fit_sharing(chunks, "gumbel", rng=np.random.default_rng(0), sharing=a)
     assert (found, table.columns.tolist()) == (groups, ["sharing"])
     np.testing.assert_array_equal(table["sharing"], a)
 
@@ -315,7 +328,7 @@ def test_nobody_met_anybody() -> None:
     evidence = SharingEvidence.from_opinions(np.zeros((3, 3, 1)), opinions)
     assert experts_sharing(evidence).tolist() == [0, 0, 0]
     parts = [evidence, evidence]
-    groups, found = choose_groups(parts, 2, rng=np.random.default_rng(0))
+    _, groups, found = choose_groups(parts, 2, rng=np.random.default_rng(0))
     assert sorted(h for group in groups for h in group) == [0, 1, 2]
     assert len(found.first) == 0
 
@@ -393,7 +406,7 @@ def test_what_counts_is_inside_groups_that_were_learned_without_it(
     # Pairs 01, 02, 12; on both parts 01 agrees and the others do not.
     parts = [rising([1, 2, 5], [3, -9, -9]), rising([1, 2, 5], [4, -9, -9])]
     scripted(monkeypatch, [[[0, 1], [2]], [[0], [1, 2]], [[0, 1], [2]]])
-    groups, evidence = choose_groups(parts, 1, rng=np.random.default_rng(0))
+    _, groups, evidence = choose_groups(parts, 1, rng=np.random.default_rng(0))
     assert groups == [[0, 1], [2]]
     assert evidence.key.tolist() == [1, 5]
     assert evidence.values[:, -1] == pytest.approx(MOST * np.array([3, -9]))
@@ -405,7 +418,8 @@ def test_one_group_of_all_is_taken_as_soon_as_it_predicts_better(
 ) -> None:
     parts = [rising([1, 2, 5], [3, one_more / 2, 0])] * 2
     scripted(monkeypatch, [[[0, 1], [2]]] * 3)
-    groups, evidence = choose_groups(parts, 1, rng=np.random.default_rng(0))
+    likeliest, groups, evidence = choose_groups(parts, 1, rng=np.random.default_rng(0))
+    assert likeliest == [[0, 1], [2]]
     assert groups == ([[0, 1, 2]] if together else [[0, 1], [2]])
     assert len(evidence.key) == (3 if together else 1)
 
@@ -421,14 +435,15 @@ def test_the_likelier_noise_is_taken_and_each_has_the_same_seed(
 
     def one_group(
         parts: list[SharingEvidence], _: int, *, rng: np.random.Generator
-    ) -> tuple[Groups, SharingEvidence]:
+    ) -> tuple[Groups, Groups, SharingEvidence]:
         seeds.append(rng.random())
-        return [[0, 1, 2]], parts[0]
+        return [[0], [1, 2]], [[0, 1, 2]], parts[0]
 
     monkeypatch.setattr(sharing_fit, "_evidence_by_part", of)
     monkeypatch.setattr(sharing_fit, "choose_groups", one_group)
     monkeypatch.setattr(sharing_fit, "standard_errors", lambda *_: np.ones(3))
-    assert fit_sharing([], rng=np.random.default_rng(0)).noise == likelier
+    found = fit_sharing([], rng=np.random.default_rng(0))
+    assert (found.noise, found.groups, found.likeliest) == (likelier, [[0, 1, 2]], [[0], [1, 2]])
     assert seeds == [np.random.default_rng(0).random()] * 2
 
 
