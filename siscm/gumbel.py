@@ -203,7 +203,7 @@ def _joint_rows(log_p: FloatArray, log_q: FloatArray) -> FloatArray:
 def sample_noise(
     n_classes: int, size: int | tuple[int, ...], rng: np.random.Generator
 ) -> FloatArray:
-    """Draw Gumbel(0, 1) noise vectors from the prior: array (*size, n_classes)."""
+    """Draw Gumbel(0, 1) noise vectors from the prior: array ``(*size, n_classes)``."""
     shape = (size,) if isinstance(size, int) else size
     return rng.gumbel(size=(*shape, n_classes))
 
@@ -231,7 +231,7 @@ def sample_posterior_noise(
 
     Returns
     -------
-    array (*size, ..., k)
+    array ``(*size, ..., k)``
         Each draw makes the expert say ``label``.
 
     Raises

@@ -10,7 +10,13 @@ import pytest
 import siscm
 
 ROOT = Path(__file__).parents[1]
-BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+
+
+def blocks(document):
+    return re.findall(r"```python\n(.*?)```", (ROOT / document).read_text("utf-8"), re.DOTALL)
+
+
+BLOCKS = blocks("README.md")
 
 
 def test_the_readmes_example_runs_and_answers(capsys):
@@ -71,3 +77,19 @@ def test_what_notation_names_exists(name):
         documented = f"{part}" in (found.__doc__ or "") and part.endswith("_")
         assert hasattr(found, part) or part in fields or documented, name
         found = getattr(found, part, None)
+
+
+def test_every_line_of_the_cheat_sheet_runs():
+    scope = {}
+    for block in blocks("book/cheatsheet.md"):
+        exec(block, scope)
+        assert max(len(line) for line in block.splitlines()) <= 76  # else cut off on a laptop
+    assert scope["best"].objective <= siscm.partition.objective(scope["graph"], scope["groups"])
+    assert scope["opinions"].experts.tolist() == ["Ann", "Bob", "Cleo"]
+    np.testing.assert_array_equal(scope["X"].index, scope["opinions"].instances)
+
+
+def test_the_reference_has_every_module_once():
+    pages = "".join(path.read_text("utf-8") for path in (ROOT / "book" / "api").glob("*.md"))
+    named = re.findall(r"^\.\. automodule:: siscm\.(\w+)$", pages, re.MULTILINE)
+    assert sorted(named) == sorted(path.stem for path in (ROOT / "siscm").glob("[!_]*.py"))

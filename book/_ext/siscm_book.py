@@ -1,4 +1,4 @@
-"""Sphinx extension of this book: a bar that names the data, and no request to any outside host."""
+"""Sphinx extension of this book: a bar that names the data, no outside host, a reference."""
 
 from sphinx.application import Sphinx
 from sphinx.config import Config
@@ -30,8 +30,27 @@ def drop_thebe(app: Sphinx, config: Config) -> None:
         ]
 
 
+def dress_the_docstring(
+    app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]
+) -> None:
+    """Head what the reference says of a module with its name; leave colons in sentences alone."""
+    if what == "module":
+        lines[:0] = [f".. rubric:: ``{name}``", "   :heading-level: 2", ""]
+    elif what in ("attribute", "data", "property"):
+        lines[:0] = ["..", ""]  # a comment: else Napoleon takes words before a colon for a type
+
+
+def only_our_own(
+    app: Sphinx, what: str, name: str, obj: object, skip: bool, options: object
+) -> bool:
+    """Leave out of the reference what scikit-learn adds to every estimator."""
+    return skip or "sklearn" in str(getattr(obj, "__module__", ""))
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Connect both to the moment when the configuration and all extensions are there."""
+    """Connect each to its moment."""
     app.connect("config-inited", announce_the_data)
     app.connect("config-inited", drop_thebe)
+    app.connect("autodoc-process-docstring", dress_the_docstring, priority=400)  # before Napoleon
+    app.connect("autodoc-skip-member", only_our_own)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
