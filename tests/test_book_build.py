@@ -307,6 +307,30 @@ def test_every_page_says_which_data_it_shows_and_asks_no_outside_host(
     assert (html / "index.html").exists()
 
 
+@pytest.mark.parametrize("address", ["", "https://github.com/example/siscm"])
+def test_buttons_of_the_repository_appear_once_its_address_is_set(
+    address: str, small_book: Path, toy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = (small_book / "_config.yml").read_text("utf-8")
+    assert config.count('url: ""') == 1
+    (small_book / "_config.yml").write_text(config.replace('url: ""', f'url: "{address}"'), "utf-8")
+    (small_book / "book" / "intro.md").write_text("# Introduction\n")
+    with (small_book / "_toc.yml").open("a") as toc:
+        toc.write("chapters:\n  - file: notebooks/01_toy\n")
+    notebook = nbformat.read(toy / "notebooks" / "01_toy.ipynb", as_version=4)
+    monkeypatch.setattr(build, "execute_all", lambda root, setting: {"01_toy": notebook})
+
+    assert build.main(["html", "--root", str(small_book)]) == 0
+
+    html = small_book / "_build" / "html"
+    chapter = (html / "notebooks" / "01_toy.html").read_text("utf-8")
+    binder = "https://mybinder.org/v2/gh/example/siscm/main?urlpath=lab/tree/notebooks/01_toy.ipynb"
+    assert (binder in chapter) == bool(address)
+    assert ("mybinder" in chapter) == bool(address)
+    introduction = (html / "book" / "intro.html").read_text("utf-8")
+    assert ('href="https://github.com/example/siscm"' in introduction) == bool(address)
+
+
 def test_a_warning_of_the_book_tools_leaves_no_book(
     small_book: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -21,6 +21,18 @@ def announce_the_data(app: Sphinx, config: Config) -> None:
     config.html_theme_options["announcement"] = bar
 
 
+def link_the_repository(app: Sphinx, config: Config) -> None:
+    """Show the buttons that need the repository's address only where one is set."""
+    if config.html_theme_options.get("repository_url"):
+        config.html_theme_options |= {
+            "use_repository_button": True,
+            "launch_buttons": {
+                "binderhub_url": "https://mybinder.org",
+                "notebook_interface": "jupyterlab",
+            },
+        }
+
+
 def drop_thebe(app: Sphinx, config: Config) -> None:
     """Unhook sphinx-thebe, which Jupyter Book always loads and which asks a CDN for its script."""
     for event in ("env-before-read-docs", "doctree-resolved"):
@@ -50,6 +62,7 @@ def only_our_own(
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect each to its moment."""
     app.connect("config-inited", announce_the_data)
+    app.connect("config-inited", link_the_repository)
     app.connect("config-inited", drop_thebe)
     app.connect("autodoc-process-docstring", dress_the_docstring, priority=400)  # before Napoleon
     app.connect("autodoc-skip-member", only_our_own)
