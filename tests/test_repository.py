@@ -1,6 +1,7 @@
 """The repository agrees with itself: versions, environments, commands, and what is not in it."""
 
 import ast
+import json
 import os
 import re
 import subprocess
@@ -63,6 +64,16 @@ def test_the_version_is_the_same_everywhere() -> None:
     assert siscm.__version__ == stated
     assert yaml.safe_load(read("CITATION.cff"))["version"] == stated
     assert f"## {stated}" in read("CHANGELOG.md")
+
+
+def test_what_an_archive_reads_says_the_same_as_the_citation_file() -> None:
+    archive, citation = json.loads(read(".zenodo.json")), yaml.safe_load(read("CITATION.cff"))
+    for name in ("title", "license", "keywords"):
+        assert archive[name] == citation[name]
+    assert archive["description"] == citation["abstract"].strip()
+    assert archive["creators"] == citation["authors"]
+    (preprint,) = citation["preferred-citation"]["identifiers"]
+    assert archive["related_identifiers"][0]["identifier"] == preprint["value"]
 
 
 def locked() -> list[tuple[Requirement, int]]:
