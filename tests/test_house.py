@@ -1,0 +1,47 @@
+"""What the house promises about its size: modules, functions and estimators stay small."""
+
+import ast
+import inspect
+from pathlib import Path
+
+import pytest
+from sklearn.base import BaseEstimator
+
+import siscm
+
+MODULES = sorted(Path(siscm.__file__).parent.glob("*.py"))
+
+
+def lines_of_code(function: ast.FunctionDef) -> int:
+    """From its name to its end, the docstring not counted."""
+    first = function.body[0]
+    docstring = ast.get_docstring(function) is not None
+    documented = (first.end_lineno or 0) - first.lineno + 1 if docstring else 0
+    return (function.end_lineno or 0) - function.lineno + 1 - documented
+
+
+def test_what_is_counted() -> None:
+    source = 'def f(\n    x,\n):\n    """One.\n\n    Two.\n    """\n    # why\n    return x\n'
+    (function,) = ast.parse(source).body
+    assert isinstance(function, ast.FunctionDef)
+    assert lines_of_code(function) == 5
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
+def test_a_module_and_its_functions_stay_small(path: Path) -> None:
+    source = path.read_text("utf-8")
+    assert len(source.splitlines()) <= 300
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef):
+            assert lines_of_code(node) <= 50, node.name
+
+
+ESTIMATORS = [siscm.GradedSISCM, siscm.GumbelMaxSISCM, siscm.PooledMarginals]
+
+
+def test_estimators_have_at_most_eight_parameters() -> None:
+    public = [getattr(siscm, name) for name in siscm.__all__]
+    found = [thing for thing in public if inspect.isclass(thing)]
+    assert [thing for thing in found if issubclass(thing, BaseEstimator)] == ESTIMATORS
+    for estimator in ESTIMATORS:
+        assert 0 < len(inspect.signature(estimator).parameters) <= 8
