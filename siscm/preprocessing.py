@@ -23,6 +23,9 @@ ALL, DISAGREEMENT, SPLIT, EXPERTS, IMAGES = STEPS = (
 )
 """The steps of :func:`preprocess`, as the table of what each kept names them."""
 
+LEAST_EXPERTS = 2
+"""Whose opinions an image needs to be kept: one to observe, and one to infer."""
+
 
 @dataclass(frozen=True, eq=False)
 class Preprocessed:
@@ -119,7 +122,8 @@ def preprocess(
     kept |= _left(EXPERTS, train=train, test=test)
 
     train, test = (
-        part.select(part.instances[_counts(part, "instance") >= 2]) for part in (train, test)
+        part.select(part.instances[_counts(part, "instance") >= LEAST_EXPERTS])
+        for part in (train, test)
     )
     kept |= _left(IMAGES, train=train, test=test)
     table = pd.DataFrame(kept, index=["opinions", "images", "experts"]).T

@@ -1,15 +1,167 @@
-"""The book's page on where its data come from."""
+"""The book's page on where each number of the paper is redone, and on what data."""
 
 from __future__ import annotations
 
-from siscm.pages import expected
-from siscm.registry import ENTRIES
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from siscm.pages import ROOT, expected
+from siscm.paper import MEANING, TWIN, Contents, Item, Number, Source
+from siscm.paper_cifar10h import ITEMS as CIFAR10H
+from siscm.paper_synthetic import ITEMS as SYNTHETIC
+from siscm.paper_theory import ITEMS as THEORY
+from siscm.sources import ENTRIES, RAW
+
+PARTS: Mapping[str, tuple[Item, ...]] = {
+    "Theory": THEORY,
+    "Synthetic experts": SYNTHETIC,
+    "CIFAR-10H": CIFAR10H,
+}
+"""The items of the paper, by part of the page."""
+
+CONTENTS = ("cifar10h", "synthetic")
+"""The files of ``expected/`` that hold numbers of the paper."""
+
+TWIN_SEED = "cifar10h_data.TWIN_SEED"
+"""Where the seed of CIFAR-10H's twin is decided."""
+
+SHOWN = 8
+"""Digits of a hash that an entry shows; the list of data files has all of them."""
+
+_DATA: dict[Source, str] = {
+    "none": "none",
+    "models": "random finite models, by `siscm.populations` and `siscm.random_scms`",
+    "example": "a worked example, made up in the chapter",
+    "panel": "a panel simulated by `siscm.simulate.simulate_panel`",
+    "synthetic": "simulated by `siscm.synthetic.make_synthetic_panel`",
+    "benchmark": "measured by `benchmarks/algorithm1.py`, recorded in `benchmarks/results.json`",
+}
 
 
 def provenance_page() -> str:
-    """A page of the book, as Markdown: the data files, and the figures recorded on them."""
+    """A page of the book, as Markdown: every item of the paper, then the data files."""
+    contents = {name: expected(name) for name in CONTENTS}
+    parts = "\n\n".join(
+        f"## {part}\n\n:::{{container}} siscm-provenance\n"
+        + "\n\n".join(_entry(item, contents) for item in items)
+        + "\n:::"
+        for part, items in PARTS.items()
+    )
+    return f"""# Provenance
+
+Every table, figure, equation and number of the paper: where this book redoes it, by which function,
+on which data, from which seed, and what came out. The page is generated when the book is built;
+numbers and tolerances come from `expected/`, and each verdict is computed from them.
+
+{_summary(contents)}
+
+{parts}
+
+{_files()}
+
+{_recorded()}
+"""
+
+
+def _summary(contents: Contents) -> str:
+    """How many verdicts of each kind, by part; and what each kind means."""
+    counts = {
+        part: Counter(verdict for item in items for verdict in item.verdicts(contents))
+        for part, items in PARTS.items()
+    }
+    used = [verdict for verdict in MEANING if any(count[verdict] for count in counts.values())]
+    rows = "\n".join(
+        f"| {verdict} | "
+        + " | ".join(str(count[verdict] or "·") for count in counts.values())
+        + " |"
+        for verdict in used
+    )
+    words = "\n".join(f"- **{verdict}**: {MEANING[verdict]}." for verdict in used)
+    return f"""| verdict | {" | ".join(counts)} |
+|---|{"---|" * len(counts)}
+{rows}
+
+{words}
+
+An entry with several numbers counts once for each."""
+
+
+def _entry(item: Item, contents: Contents) -> str:
+    """One item as a definition: name and place, then what, where, how, and the verdict."""
+    functions = ", ".join(f"`siscm.{name}`" for name in item.functions)
+    seeds = "; ".join(_seeds(item, contents))
+    numbers = list(item.numbers(contents))
+    kinds = Counter(item.verdicts(contents))
+    verdict = ", ".join(
+        f"**{kind}**" + (f" ({n} of {len(numbers)})" if len(kinds) > 1 else "")
+        for kind, n in kinds.items()
+    )
+    where = f"[{_title(item.chapter)}](../notebooks/{item.chapter}.ipynb#{item.anchor})"
+    blocks = [
+        f"*Verdict:* {verdict}. {item.why}".rstrip(),
+        *_table(numbers),
+        f"*By* {functions}. *Data:* {_data(item.source, contents)}."
+        + (f" *Seed:* {seeds}." if seeds else ""),
+    ]
+    head = f"**{item.name}**, {item.section}\n: {item.what} In {where}."
+    return "\n\n".join([head, *(f"  {block}" for block in blocks)])
+
+
+def _title(chapter: str) -> str:
+    """What a chapter is called: its first heading."""
+    lines = (ROOT / "notebooks" / f"{chapter}.md").read_text(encoding="utf-8").splitlines()
+    return next(line for line in lines if line.startswith("# ")).removeprefix("# ")
+
+
+def _seeds(item: Item, contents: Contents) -> Iterable[str]:
+    """The seeds of what is drawn; where the real file was run, not the twin's."""
+    made_up = contents["cifar10h"]["real"] is None
+    shown = [seed for seed in item.seeds if made_up or seed.where != TWIN_SEED]
+    for what in dict.fromkeys(seed.what for seed in shown):
+        same = [seed for seed in shown if seed.what == what]
+        values = ", ".join(str(seed.value(contents)) for seed in same)
+        where = "" if same[0].in_chapter else f", `{same[0].where}`"
+        yield f"{values} ({what}{where})"
+
+
+def _table(numbers: list[Number]) -> Iterable[str]:
+    """The numbers of an item, paper beside ours; no column says the same in every row."""
+    if not numbers:
+        return
+    twin = all(n.here.startswith(TWIN) for n in numbers)
+    apart = len({n.verdict for n in numbers}) > 1
+    head = ["number", "paper", "twin" if twin else "here", "allowed", "verdict"]
+    rows = [
+        [n.name, n.paper, n.here.removeprefix(TWIN) if twin else n.here, n.allowed, n.verdict]
+        for n in numbers
+    ]
+    lines = [head, ["---"] * len(head), *rows]
+    yield "\n  ".join(f"| {' | '.join(cells if apart else cells[:-1])} |" for cells in lines)
+
+
+def _data(source: Source, contents: Contents) -> str:
+    """What an item rests on: files with hashes, or who made it up."""
+    cifar10h = contents["cifar10h"]
+    if source == "counts":
+        entry = cifar10h["counts"]
+        return f"real, {_hashes(entry['files'])}, recorded {entry['date']}"
+    if source == "raw":
+        real = cifar10h["real"]
+        if real is not None:
+            return f"real, {_hashes(real['files'])}, recorded {real['date']}"
+        files = ENTRIES[RAW].sha256[:SHOWN]
+        return f"raw file `{files}`, which is not here; the twin, by `siscm.twin.simulate_cifar10h`"
+    return _DATA[source]
+
+
+def _hashes(files: Mapping[str, str]) -> str:
+    return ", ".join(f"`{path}` `{sha256[:SHOWN]}`" for path, sha256 in files.items())
+
+
+def _files() -> str:
+    """The data files, with address, licence and hash."""
     sources = dict.fromkeys((entry.source, entry.licence) for entry in ENTRIES.values())
-    files = "\n\n".join(
+    listed = "\n\n".join(
         f"**{source}.** Licence: {licence}.\n\n"
         + "\n".join(
             f"- `{path}` from <{entry.url}>, SHA-256 `{entry.sha256}`, {entry.hash_from}"
@@ -18,35 +170,35 @@ def provenance_page() -> str:
         )
         for source, licence in sources
     )
-    cifar10h = expected("cifar10h")
-    entries = {**expected("panels"), "CIFAR-10H, counts": cifar10h["counts"]}
-    if cifar10h["real"] is not None:
-        entries["CIFAR-10H, experiment"] = cifar10h["real"]
-    recorded = "\n".join(
-        f"| {name} | {entry['date']} | " + ", ".join(f"`{path}`" for path in entry["files"]) + " |"
-        for name, entry in entries.items()
-    )
-    return f"""# Provenance
-
-Generated when the book is built, from `siscm/sources.py` and the files in `expected/`.
-
-## Data files
+    return f"""## Data files
 
 No data file is part of this project. `make data` downloads them; a file already in the folder
-`SISCM_DATA_DIR` is used as it is if its SHA-256 is the one below, and refused if not.
+`SISCM_DATA_DIR` is used as it is if its SHA-256 is the one below, and refused if not. Entries above
+show the first {SHOWN} digits of it.
 
 The addresses were put together from repository, folder and commit, or quoted from public code,
 and could not be opened where this was written. Each hash says where it comes from. `make book-real`
 needs only the panels and CIFAR-10H's counts; the others are for the paper's experiment.
 
-{files}
+{listed}"""
 
-## Figures recorded on real files
 
-`expected/panels.json`, and `counts` and `real` in `expected/cifar10h.json`, hold them; `make
-record` writes them, and `make test-real` recomputes every number.
+def _recorded() -> str:
+    """What was recorded on real files, and when."""
+    cifar10h = expected("cifar10h")
+    entries = {**expected("panels"), "CIFAR-10H, counts": cifar10h["counts"]}
+    if cifar10h["real"] is not None:
+        entries["CIFAR-10H, experiment"] = cifar10h["real"]
+    rows = "\n".join(
+        f"| {name} | {entry['date']} | " + ", ".join(f"`{path}`" for path in entry["files"]) + " |"
+        for name, entry in entries.items()
+    )
+    return f"""## Figures recorded on real files
+
+`expected/panels.json`, `graded.json` and `asking.json`, and `counts` and `real` in
+`expected/cifar10h.json`, hold them; `make record` writes them, and `make test-real` recomputes
+them. What each file of `expected/` holds is told in its README.
 
 | what | recorded | files |
 |---|---|---|
-{recorded}
-"""
+{rows}"""

@@ -11,7 +11,7 @@ import pandas as pd
 from siscm import pages, registry
 from siscm.checks import IntArray
 from siscm.cifar10_images import ImageArray, load_cifar10_images, load_jpeg_images
-from siscm.cifar10h import CLASSES, load_cifar10h_counts
+from siscm.cifar10h import CLASSES, label_counts, load_cifar10h_counts
 from siscm.cifar10h_data import Cifar10H
 from siscm.cifar10h_raw import IMAGES_EACH
 from siscm.kinds import Data
@@ -96,6 +96,23 @@ def count_figures(counts: pd.DataFrame) -> dict[str, Any]:
         "pairs_agree_where_disputed": pair_agreement(disputed),
         "images_by_share": images_by_share(images).to_dict(),
         "confusions": confusions(counts).to_dict(orient="index"),
+    }
+
+
+def raw_figures(raw: pd.DataFrame) -> dict[str, Any]:
+    """What the paper says of the raw table before any filter, as figures for ``expected/``.
+
+    Parameters
+    ----------
+    raw
+        A row an opinion, as from :func:`siscm.cifar10h_raw.read_raw`.
+    """
+    share = agreement(label_counts(raw))["largest_share"]
+    return {
+        "annotators": int(raw["annotator"].nunique()),
+        "images": len(share),
+        "opinions": len(raw),
+        "full_agreement": round(float((share == 1).mean()), 6),
     }
 
 

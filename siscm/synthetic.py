@@ -12,6 +12,9 @@ from siscm.checks import BoolArray, FloatArray, check_share
 from siscm.opinions import NOT_ASKED, Opinions
 from siscm.simulate import simulate_opinions
 
+LEAST_OPINIONS = 2
+"""That stay on an instance, however many are lost."""
+
 GROUP_SIZES = (6, 7, 11, 11, 13)
 """Experts in each of the paper's five groups: 48 in all."""
 
@@ -119,7 +122,7 @@ def sparsify(opinions: Opinions, sparsity: float, rng: np.random.Generator) -> O
     """
     check_before_thinning(opinions, sparsity)
     n, n_experts = opinions.labels.shape
-    stay = min(max(2.0, (1 - sparsity) * n_experts), n_experts)
+    stay = min(max(LEAST_OPINIONS, (1 - sparsity) * n_experts), n_experts)
     number = np.floor(stay + rng.random((n, 1)))
     rank = rng.random((n, n_experts)).argsort(axis=1).argsort(axis=1)
     return keep(opinions, rank < number)

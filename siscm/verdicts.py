@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from siscm import pages
-from siscm.experiment import Experiment
+from siscm import evaluation, pages
+from siscm.experiment import PAPERS_RULES, Experiment
 from siscm.kinds import Data
 
 NOT_RUN, HOLDS, FAILS = "not run", "holds", "FAILS"
@@ -33,6 +33,7 @@ def figures(done: Experiment) -> dict[str, Any]:
     graph = done.model.graph_
     violations = graph.violations[np.triu_indices(len(graph.experts), 1)]
     groups = [len(group) for group in done.model.partition_]
+    lacking = without_same_group_pair(done)
     accuracy = done.accuracy().T.round(6).astype(object)
     return {
         "sizes": {
@@ -44,10 +45,26 @@ def figures(done: Experiment) -> dict[str, Any]:
             "violating_pairs_of_opinions": int(violations.sum()),
             "groups": len(groups),
             "singleton_groups": groups.count(1),
+            "experts_without_same_group_pair": len(lacking),
+            "of_these_alone": int(lacking["alone"].sum()),
         },
         "accuracy": accuracy.where(accuracy.notna(), None).to_dict(),
         "experts_better_off": done.experts_better_off().T.to_dict("list"),
     }
+
+
+def without_same_group_pair(done: Experiment) -> pd.DataFrame:
+    """The experts who are on no test image together with another of their group.
+
+    Returns
+    -------
+    DataFrame
+        A row an expert; ``alone``, whether her group is hers alone.
+    """
+    inferred = evaluation.per_expert(done.pairs[PAPERS_RULES[0]])["same group"]
+    lacking = inferred.index[inferred.isna()]
+    alone = [group[0] for group in done.model.partition_ if len(group) == 1]
+    return pd.DataFrame({"alone": lacking.isin(alone)}, index=lacking)
 
 
 @dataclass(frozen=True)
@@ -97,7 +114,7 @@ class Criterion:
         """A figure as the tables show it."""
         if None in value:
             return "no pair"
-        if self.path[0] == "accuracy":
+        if self.path[0] == "accuracy" or self.path[-1] == "full_agreement":
             return f"{value[0]:.1%}"
         return " of ".join(f"{number:,}" for number in value)
 
@@ -124,7 +141,12 @@ def criteria(content: Mapping[str, Any]) -> Iterator[Criterion]:
         tuple(share * target for target in targets),
         f"±{share:.0%}" + (", also of half" if len(targets) > 1 else ""),
     )
-    words = {"groups": "groups", "singleton_groups": "groups of one expert"}
+    words = {
+        "groups": "groups",
+        "singleton_groups": "groups of one expert",
+        "experts_without_same_group_pair": "experts without a same-group pair",
+        "of_these_alone": "of these, alone in their group",
+    }
     for name, said in words.items():
         near = within[name]["absolute"]
         yield Criterion(said, ("sizes", name), ((sizes[name],),), (near,), f"±{near}")
@@ -147,6 +169,28 @@ def criteria(content: Mapping[str, Any]) -> Iterator[Criterion]:
             (near,),
             f"both ±{near}",
         )
+
+
+def raw_criteria(content: Mapping[str, Any]) -> Iterator[Criterion]:
+    """What the paper says of the raw table before any filter; figures of ``raw``.
+
+    Parameters
+    ----------
+    content
+        Of ``expected/cifar10h.json``: its parts ``paper`` and ``judged_by``.
+    """
+    sizes, near = content["paper"]["sizes"], content["judged_by"]["raw"]
+    for name in ("images", "annotators"):
+        words = f"{name} in the raw table"
+        yield Criterion(words, ("raw", name), ((sizes[name],),), (near[name],), "exactly")
+    share, allowed = sizes["share_of_images_with_full_agreement"], near["full_agreement"]
+    yield Criterion(
+        "images with full agreement",
+        ("raw", "full_agreement"),
+        ((share,),),
+        (allowed,),
+        f"±{100 * allowed:g} points",
+    )
 
 
 def verdicts(content: Mapping[str, Any], real: Mapping[str, Any] | None) -> pd.DataFrame:

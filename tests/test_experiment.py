@@ -10,6 +10,7 @@ from siscm import Opinions, evaluation
 from siscm.cifar10h_data import TWIN_SEED, Cifar10H, prepare
 from siscm.experiment import PAPERS_RULES, Experiment, run
 from siscm.pages import expected
+from siscm.published import raw_figures
 from siscm.simulate import simulate_opinions
 from siscm.verdicts import figures
 
@@ -92,11 +93,12 @@ def twin_experiment(twin: Cifar10H) -> Experiment:
     return run(ready.X_train, ready.train, ready.X_test, ready.test)
 
 
-def test_the_twin_gives_the_recorded_figures(twin_experiment: Experiment) -> None:
+def test_the_twin_gives_the_recorded_figures(twin: Cifar10H, twin_experiment: Experiment) -> None:
     recorded = expected("cifar10h")["twin"]
     found = figures(twin_experiment)
     assert found["sizes"] == recorded["sizes"]
     assert found["experts_better_off"] == recorded["experts_better_off"]
+    assert raw_figures(twin.raw) == recorded["raw"]
     difference = pd.DataFrame(found["accuracy"]) - pd.DataFrame(recorded["accuracy"])
     assert difference.abs().max().max() <= recorded["tolerance"]["accuracy"]
     assert not difference.isna().any(axis=None)

@@ -6,8 +6,6 @@ import pytest
 from matplotlib import pyplot as plt
 
 from siscm import pages
-from siscm.provenance import provenance_page
-from siscm.registry import ENTRIES
 
 
 @pytest.mark.parametrize(
@@ -130,22 +128,6 @@ def test_sizes_keep_their_order_where_one_panel_lacks_a_figure():
     assert list(frame.index) == list(pages.SIZES.values())
     assert set(frame["a"]) == {"1,000"}
     assert list(frame["b"]).count("") == 1
-
-
-def test_provenance_names_every_file():
-    text = provenance_page()
-    for path, entry in ENTRIES.items():
-        assert f"`{path}`" in text
-        assert entry.sha256 in text
-    assert "HS-Brexit" in text
-
-
-def test_provenance_tells_of_the_experiment_once_it_is_recorded(monkeypatch):
-    row = "| CIFAR-10H, experiment | 2030-01-01 | `a/raw` |"
-    for real in (None, {"date": "2030-01-01", "files": {"a/raw": "0123"}, "figures": {}}):
-        content = {"panels": {}, "cifar10h": {**pages.expected("cifar10h"), "real": real}}
-        monkeypatch.setattr("siscm.provenance.expected", content.__getitem__)
-        assert (row in provenance_page()) == (real is not None)
 
 
 @pytest.mark.parametrize("name", ["exact_law", "graph", "sweep"])

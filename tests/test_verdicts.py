@@ -20,6 +20,7 @@ from siscm.verdicts import (
     countings,
     criteria,
     figures,
+    raw_criteria,
     verdict_table,
     verdicts,
 )
@@ -46,6 +47,13 @@ CASES: list[tuple[str, tuple[str | int, ...], float, float]] = [
     ("pairs of experts in violation", ("sizes", "pairs_in_violation"), 35, 36),
     ("groups", ("sizes", "groups"), 3, 4),
     ("groups of one expert", ("sizes", "singleton_groups"), 3, 4),
+    (
+        "experts without a same-group pair",
+        ("sizes", "experts_without_same_group_pair"),
+        8,
+        9,
+    ),
+    ("of these, alone in their group", ("sizes", "of_these_alone"), 3, 4),
     *(
         (f"accuracy of {rule}, {scenario}", ("accuracy", rule, scenario), 0.03, 0.0301)
         for rule in PAPERS_RULES
@@ -71,7 +79,7 @@ def moved(path: tuple[str | int, ...], step: float) -> dict[str, Any]:
 
 def test_every_criterion_has_a_case() -> None:
     assert {name for name, *_ in CASES} == {one.quantity for one in criteria(CONTENT)}
-    assert len({path for _, path, *_ in CASES}) == 4 + 3 + 9 + 10
+    assert len({path for _, path, *_ in CASES}) == 4 + 5 + 9 + 10
 
 
 def test_the_papers_own_figures_pass() -> None:
@@ -97,6 +105,29 @@ def test_half_of_the_violations_is_as_good(pairs: int, verdict: str) -> None:
     run = papers_figures()
     run["sizes"]["pairs_in_violation"] = pairs
     assert verdicts(CONTENT, run).loc["pairs of experts in violation", "verdict"] == verdict
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+@pytest.mark.parametrize(
+    ("name", "near", "far"),
+    [("images", 0, 1), ("annotators", 0, 1), ("full_agreement", 0.025, 0.0251)],
+)
+def test_the_raw_table_is_judged_too(name: str, near: float, far: float, sign: int) -> None:
+    sizes = CONTENT["paper"]["sizes"]
+    raw = {
+        "images": sizes["images"],
+        "annotators": sizes["annotators"],
+        "full_agreement": sizes["share_of_images_with_full_agreement"],
+    }
+
+    def failed(step: float) -> list[str]:
+        run = {"raw": {**raw, name: raw[name] + sign * step}}
+        return [one.path[-1] for one in raw_criteria(CONTENT) if one.verdict(run) == FAILS]
+
+    assert failed(near) == []
+    assert failed(far) == [name]
+    share = {one.path[-1]: one.words(one.accepted[0]) for one in raw_criteria(CONTENT)}
+    assert share == {"images": "10,000", "annotators": "2,571", "full_agreement": "35.0%"}
 
 
 def test_a_missing_accuracy_fails() -> None:
@@ -166,6 +197,20 @@ def small() -> Experiment:
     return run(table.iloc[:150], train, table.iloc[150:], test)
 
 
+def _lacking_one_by_one(done: Experiment) -> dict[str, int]:
+    """Who is on no test image with another of her group, and of these, who has none."""
+    found = {"experts_without_same_group_pair": 0, "of_these_alone": 0}
+    asked = done.test.labels >= 0
+    for group in done.model.partition_:
+        places = [list(done.test.experts).index(expert) for expert in group]
+        for h in places:
+            others = [g for g in places if g != h]
+            if not (asked[:, [h]] & asked[:, others]).any():
+                found["experts_without_same_group_pair"] += 1
+                found["of_these_alone"] += not others
+    return found
+
+
 def test_figures_are_counts_of_the_experiment(small: Experiment) -> None:
     found = figures(small)
     graph = small.model.graph_
@@ -181,6 +226,7 @@ def test_figures_are_counts_of_the_experiment(small: Experiment) -> None:
         "violating_pairs_of_opinions": sum(violations),
         "groups": len(small.model.partition_),
         "singleton_groups": sum(len(group) == 1 for group in small.model.partition_),
+        **_lacking_one_by_one(small),
     }
     table = small.accuracy()
     for rule, row in found["accuracy"].items():

@@ -1,0 +1,249 @@
+"""What the paper shows and says in numbers, item by item: what an item is, and how it is judged.
+
+The items stand in :mod:`siscm.paper_theory`, :mod:`siscm.paper_synthetic` and
+:mod:`siscm.paper_cifar10h`; :mod:`siscm.provenance` makes a page of them. The paper's numbers,
+ours and the tolerances lie in ``expected/``; no verdict is written down anywhere.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from siscm import verdicts
+
+REPRODUCED = "reproduced within tolerance"
+GIVEN = "set as in the paper"
+DIFFERS = "differs"
+NOT_RUN = "not run on the real file"
+CHECKED = "checked"
+REDRAWN = "redrawn"
+QUOTED = "quoted by the paper"
+
+MEANING = {
+    REPRODUCED: "our number is as near to the paper's as the tolerance says",
+    GIVEN: "a choice and no result; ours is the paper's",
+    DIFFERS: "our number, or our choice, is another; the entry says why",
+    NOT_RUN: "it takes CIFAR-10H's raw file, which nobody has run; what the simulated twin gives "
+    "is shown and not judged",
+    CHECKED: "mathematics or a definition, held by assertions in the chapter and by tests",
+    REDRAWN: "a picture whose values the paper does not print, so there is no number to compare",
+    QUOTED: "a number that the paper takes from elsewhere",
+}
+"""What each verdict says, in the order in which the page counts them."""
+
+TWIN = "twin: "
+"""Before what the twin gives, so that nobody takes it for the real file's."""
+
+LABELS = (
+    *("fig:intro_example", "fig:flowdiagram_inference", "fig:flowdiagram_training"),
+    *("fig:results_real", "fig:results_real_2", "fig:results_synthetic"),
+    *("fig:flowdiag_experiments", "fig:results_groups", "fig:confusion_matrices"),
+    *("tab:acc_table", "alg:greedyalg"),
+    *("eq:gumbelscm", "eq:scm", "eq:samedistr_example", "eq:conditional-stability"),
+    *("eq:cfc_distr_estimator", "eq:optproblem", "eq:optproblem_graph", "eq:multdistr"),
+    *("eq:cprop", "eq:equivalence1", "eq:equivalence2"),
+    *("prop:set invariant", "thm:SCMsetinvariant", "thm:SCMequivalence", "thm:equalprop"),
+    *("cor:equalprop_h", "cor:equalcounterfactuals", "def:counterfactual-stability"),
+    *("thm:pcs_equivalence", "def:pcs_def", "cor:pcs_equivalence", "thm:gumbel"),
+)
+"""Everything that the paper's source gives a label to, but its sections and two questions."""
+
+Contents = Mapping[str, Mapping[str, Any]]
+"""What ``expected/`` holds, by name of the file."""
+
+Source = Literal["none", "models", "example", "panel", "synthetic", "counts", "raw", "benchmark"]
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number of the paper beside ours, in words, and a verdict.
+
+    Parameters
+    ----------
+    name
+        What it counts or measures.
+    paper, here
+        Both, as the page shows them.
+    allowed
+        How far they may be apart.
+    verdict
+        One of :data:`MEANING`.
+    """
+
+    name: str
+    paper: str
+    here: str
+    allowed: str
+    verdict: str
+
+
+@dataclass(frozen=True)
+class Seed:
+    """Where an item's random numbers begin.
+
+    Parameters
+    ----------
+    what
+        What is drawn with it.
+    where
+        ``module.NAME`` of a constant or ``module.function(argument)`` of a default, both below
+        ``siscm``; ``expected/file:part.key``; or ``default_rng(0)``, as the chapter has it.
+    """
+
+    what: str
+    where: str
+
+    @property
+    def in_chapter(self) -> bool:
+        """Whether the chapter itself makes the generator."""
+        return self.where.startswith("default_rng(")
+
+    def value(self, contents: Contents) -> int:
+        """The seed itself, looked up where it is decided."""
+        if self.where.startswith("expected/"):
+            name, _, path = self.where[len("expected/") :].partition(":")
+            found: Any = contents[name]
+            for key in path.split("."):
+                found = found[key]
+            return int(found)
+        if self.in_chapter:
+            return int(self.where[len("default_rng(") : -1])
+        name, _, argument = self.where.rstrip(")").partition("(")
+        decided = find(f"siscm.{name}")
+        return int(default(decided, argument) if argument else decided)
+
+
+def _no_numbers(contents: Contents) -> Iterable[Number]:
+    return ()
+
+
+@dataclass(frozen=True)
+class Item:
+    """A table, figure, equation or passage with numbers of the paper, and where it is redone.
+
+    Parameters
+    ----------
+    name
+        What the paper calls it.
+    section
+        Where it stands in the paper.
+    what
+        What it shows or says.
+    chapter, anchor
+        The notebook that has it here, and the heading there, as a link names it.
+    functions
+        Behind it, as ``module.function`` below ``siscm``.
+    source
+        Which data it rests on.
+    seeds
+        Of the random numbers in it.
+    labels
+        Of :data:`LABELS`: what the paper's source calls it.
+    numbers
+        From the contents of ``expected/`` to its numbers, judged.
+    plain
+        The verdict where there is no number; of items on the raw file, once that was run.
+    why
+        Why a number differs, or what else has to be known.
+    """
+
+    name: str
+    section: str
+    what: str
+    chapter: str
+    anchor: str
+    functions: tuple[str, ...]
+    source: Source
+    seeds: tuple[Seed, ...] = ()
+    labels: tuple[str, ...] = ()
+    numbers: Callable[[Contents], Iterable[Number]] = field(default=_no_numbers)
+    plain: str = REDRAWN
+    why: str = ""
+
+    def verdicts(self, contents: Contents) -> list[str]:
+        """A verdict a number; a single one for an item without numbers."""
+        found = [number.verdict for number in self.numbers(contents)]
+        if found:
+            return found
+        unrun = self.source == "raw" and contents["cifar10h"]["real"] is None
+        return [NOT_RUN if unrun else self.plain]
+
+
+def find(name: str) -> Any:
+    """The object with this dotted name; an error if there is none.
+
+    Raises
+    ------
+    AttributeError, ModuleNotFoundError
+        If module or attribute does not exist.
+    """
+    package, module, *attributes = name.split(".")
+    found: Any = importlib.import_module(f"{package}.{module}")
+    for attribute in attributes:
+        found = getattr(found, attribute)
+    return found
+
+
+def default(function: Callable[..., Any], argument: str) -> Any:
+    """What an argument is if nobody says anything."""
+    return inspect.signature(function).parameters[argument].default
+
+
+def setting(name: str, paper: Any, ours: Any) -> Number:
+    """A choice of the paper's beside the one in our code: the same, or not."""
+    same = paper == ours
+    said, here = (
+        ", ".join(map(str, value)) if isinstance(value, list) else f"{value:,}"
+        for value in (paper, ours)
+    )
+    return Number(name, said, here, "the same", GIVEN if same else DIFFERS)
+
+
+def judged(criterion: verdicts.Criterion, cifar10h: Mapping[str, Any]) -> Number:
+    """A figure of the experiment on CIFAR-10H: judged on the real file, or the twin's beside it."""
+    real = cifar10h["real"]
+    figures = cifar10h["twin"] if real is None else real["figures"]
+    here = criterion.words(criterion.find(figures))
+    if real is None:
+        here, verdict = f"{TWIN}{here}", NOT_RUN
+    else:
+        verdict = REPRODUCED if criterion.verdict(figures) == verdicts.HOLDS else DIFFERS
+    paper = criterion.words(criterion.accepted[0])
+    return Number(criterion.quantity, paper, here, criterion.rule, verdict)
+
+
+def figures(*paths: tuple[str, ...]) -> Callable[[Contents], Iterable[Number]]:
+    """The numbers that a run on the real file is judged by, those below these paths."""
+
+    def numbers(contents: Contents) -> Iterable[Number]:
+        content = contents["cifar10h"]
+        every = (*verdicts.raw_criteria(content), *verdicts.criteria(content))
+        for path in paths:
+            for criterion in every:
+                if criterion.path[: len(path)] == path:
+                    yield judged(criterion, content)
+
+    return numbers
+
+
+def near(name: str, paper: float, ours: float, tolerance: float, digits: int = 0) -> Number:
+    """A number that may be off by the tolerance."""
+    verdict = REPRODUCED if abs(paper - ours) <= tolerance + 1e-9 else DIFFERS
+    allowed = f"±{tolerance:g}" if tolerance else "exactly"
+    return Number(name, f"{paper:,.{digits}f}", f"{ours:,.{digits}f}", allowed, verdict)
+
+
+def at_least(name: str, paper: str, share: float, least: float) -> Number:
+    """A share that the paper puts in words, and that must not be lower than what these are read as.
+
+    Parameters
+    ----------
+    paper
+        The words.
+    """
+    verdict = REPRODUCED if share >= least else DIFFERS
+    return Number(name, paper, f"{share:.0%}", f"at least {least:.0%}", verdict)

@@ -1,0 +1,266 @@
+"""Every item of the paper has its place in the book, and its verdict comes from the numbers."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from siscm import pages, provenance
+from siscm.paper import (
+    CHECKED,
+    DIFFERS,
+    LABELS,
+    MEANING,
+    NOT_RUN,
+    REPRODUCED,
+    Item,
+    at_least,
+    find,
+    near,
+    setting,
+)
+from siscm.provenance import CONTENTS, PARTS, SHOWN, provenance_page
+from siscm.registry import ENTRIES
+
+ROOT = Path(__file__).parents[1]
+ITEMS = [item for items in PARTS.values() for item in items]
+CHAPTERS = {path.stem: path.read_text("utf-8") for path in (ROOT / "notebooks").glob("*.md")}
+TESTS = "".join(
+    path.read_text("utf-8")
+    for path in (ROOT / "tests").rglob("*.py")
+    if path != Path(__file__).resolve()
+)
+each = pytest.mark.parametrize("item", ITEMS, ids=lambda item: item.name)
+
+
+def contents() -> dict[str, dict[str, Any]]:
+    """What ``expected/`` holds."""
+    return {name: pages.expected(name) for name in CONTENTS}
+
+
+def run_on_the_real_file(**moved: float) -> dict[str, Any]:
+    """A record of a run that gives the paper's figures, some sizes of it moved."""
+    paper = copy.deepcopy(pages.expected("cifar10h")["paper"])
+    sizes = paper["sizes"]
+    sizes["pairs_in_violation"] = sizes.pop("violations")
+    raw = {"full_agreement": sizes["share_of_images_with_full_agreement"]}
+    raw |= {name: sizes[name] for name in ("images", "annotators")}
+    sizes |= {name: sizes[name] + step for name, step in moved.items()}
+    figures = {name: paper[name] for name in ("accuracy", "experts_better_off")}
+    return {
+        "date": "2030-01-01",
+        "files": {"a/raw": "0123456789"},
+        "figures": {**figures, "sizes": sizes, "raw": raw},
+    }
+
+
+def use(real: dict[str, Any] | None, monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Any]]:
+    """Let the page find this as the record of the real file."""
+    held = {**contents(), "panels": pages.expected("panels")}
+    held["cifar10h"]["real"] = real
+    monkeypatch.setattr(provenance, "expected", held.__getitem__)
+    return held
+
+
+def anchors(text: str) -> set[str]:
+    """The headings of a chapter, as a link names them."""
+    headings = re.findall(r"^#{1,3} (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_each_label_of_the_papers_source_has_one_item() -> None:
+    assert sorted(label for item in ITEMS for label in item.labels) == sorted(LABELS)
+    assert len({item.name for item in ITEMS}) == len(ITEMS)
+    figures = {item.name for item in ITEMS if re.fullmatch(r"(Figure|Table) \d", item.name)}
+    assert figures == {"Table 1", *(f"Figure {n}" for n in range(1, 10))}
+
+
+@each
+def test_chapter_and_heading_exist(item: Item) -> None:
+    assert item.anchor in anchors(CHAPTERS[item.chapter])
+
+
+@each
+def test_functions_exist_and_what_is_called_checked_is_used(item: Item) -> None:
+    assert item.functions
+    for name in item.functions:
+        assert callable(find(f"siscm.{name}")), name
+        if item.plain == CHECKED:
+            word = rf"\b{name.rpartition('.')[2]}\b"
+            assert re.search(word, TESTS + CHAPTERS[item.chapter]), name
+
+
+@each
+def test_seeds_are_those_of_the_chapter(item: Item) -> None:
+    text = CHAPTERS[item.chapter]
+    for seed in item.seeds:
+        assert isinstance(seed.value(contents()), int)
+        if seed.in_chapter:
+            assert seed.where in text
+        elif seed.where == "expected/synthetic:ours.seed":
+            assert 'recorded = pages.expected("synthetic")' in text
+            assert 'sweep(recorded["ours"]["seed"]' in text
+        else:  # decided in the package: the chapter must not say otherwise
+            assert not re.search(r"\b(seed|random_state)=", text)
+    assert item.seeds or item.source not in ("raw", "synthetic")
+
+
+def test_the_twins_seed_is_the_recorded_one() -> None:
+    seeds = {seed.value(contents()) for item in ITEMS for seed in item.seeds if seed.what == "twin"}
+    assert seeds == {contents()["cifar10h"]["twin"]["seed"]}
+
+
+def test_hashes_are_the_registrys() -> None:
+    text = provenance_page()
+    for path, entry in ENTRIES.items():
+        assert f"`{path}`" in text
+        assert entry.sha256 in text
+    short = set(re.findall(rf"`([0-9a-f]{{{SHOWN}}})`", text))
+    assert short
+    assert short <= {entry.sha256[:SHOWN] for entry in ENTRIES.values()}
+
+
+def _numbers(content: Any) -> Iterator[Any]:
+    """The numbers of a part of ``expected/``, lists of numbers whole."""
+    if isinstance(content, dict):
+        for value in content.values():
+            yield from _numbers(value)
+    elif not isinstance(content, str):
+        yield content
+
+
+def test_no_number_of_the_paper_is_left_out() -> None:
+    held = contents()
+    shown = {number.paper for item in ITEMS for number in item.numbers(held)}
+    claim = held["synthetic"]["paper"]["claim"]
+    quoted = {"paper": [held["synthetic"]["paper"]["setup"], claim, held["cifar10h"]["paper"]]}
+    for part in quoted["paper"]:
+        for value in _numbers(part):
+            if value == claim["edge_ratio_above"]:  # in the names of what is so above it
+                continue
+            if isinstance(value, list):
+                words = {", ".join(map(str, value)), " of ".join(f"{n:,}" for n in value)}
+            else:
+                words = {f"{value:,}", f"{value:.2f}", f"{value:.1%}", f"{value:.0%}"}
+            assert words & shown, value
+
+
+def test_without_a_run_on_the_real_file_nothing_about_it_is_judged(monkeypatch) -> None:
+    held = use(None, monkeypatch)
+    for item in ITEMS:
+        assert set(item.verdicts(held)) <= set(MEANING)
+        if item.source == "raw" and item.name not in ("The filter", "Marginals and model"):
+            assert set(item.verdicts(held)) == {NOT_RUN}
+    assert "CIFAR-10H, experiment" not in provenance_page()
+
+
+def test_a_record_of_the_real_file_is_picked_up_and_judged(monkeypatch) -> None:
+    held = use(run_on_the_real_file(), monkeypatch)
+    assert NOT_RUN not in {verdict for item in ITEMS for verdict in item.verdicts(held)}
+    table = next(item for item in ITEMS if item.name == "Table 1")
+    assert set(table.verdicts(held)) == {REPRODUCED}
+    page = provenance_page()
+    assert "real, `a/raw` `01234567`, recorded 2030-01-01" in page
+    assert "| CIFAR-10H, experiment | 2030-01-01 | `a/raw` |" in page
+    assert "twin:" not in page
+    assert "(twin" not in page
+
+
+def test_a_figure_beyond_its_tolerance_differs_and_no_other(monkeypatch) -> None:
+    held = use(run_on_the_real_file(groups=4), monkeypatch)
+    found = {
+        number.name
+        for item in PARTS["CIFAR-10H"]
+        for number in item.numbers(held)
+        if number.verdict == DIFFERS and item.name not in ("The filter", "Marginals and model")
+    }
+    assert found == {"groups"}
+    assert "| groups | 15 | 19 | ±3 | differs |" in provenance_page()
+
+
+def test_our_own_figures_decide_too(monkeypatch) -> None:
+    """Had the sweep found the groups in every run above the ratio, the claim would hold."""
+    held = use(None, monkeypatch)
+    claim = next(item for item in ITEMS if item.name == "Claim about the edge ratio")
+    assert set(claim.verdicts(held)) == {DIFFERS}
+    held["synthetic"]["ours"]["figures"]["claims"]["0.3"] |= {
+        "ari_near_one": 0.95,
+        "losses_alike": 1.0,
+    }
+    assert set(claim.verdicts(held)) == {REPRODUCED}
+
+
+def test_whatever_differs_is_known_and_says_why(monkeypatch) -> None:
+    held = use(None, monkeypatch)
+    found = set()
+    for item in ITEMS:
+        names = [n.name for n in item.numbers(held) if n.verdict == DIFFERS]
+        assert item.why or not names
+        found |= {(item.name, name) for name in names}
+    assert found == {
+        ("Run time of Algorithm 1", found_name("matrices around it", found)),
+        ("Set-up", "samples a distribution"),
+        ("Claim about the edge ratio", found_name("an ARI of", found)),
+        ("Claim about the edge ratio", found_name("a loss within", found)),
+        ("The filter", "least opinions in training"),
+        ("The filter", "least opinions in test"),
+        ("Marginals and model", "samples a distribution"),
+    }
+
+
+def found_name(part: str, found: set[tuple[str, str]]) -> str:
+    """The name of a number that holds these words."""
+    return next((name for _, name in found if part in name), part)
+
+
+def test_judging_at_the_edge() -> None:
+    assert near("n", 1, 1.1, 0.1).verdict == near("n", 1, 0.9, 0.1).verdict == REPRODUCED
+    assert near("n", 1, 1.101, 0.1).verdict == DIFFERS
+    assert near("n", 10_000, 10_000, 0).allowed == "exactly"
+    assert at_least("n", "all", 0.95, 0.95).verdict == REPRODUCED
+    assert at_least("n", "all", 0.949, 0.95).verdict == DIFFERS
+    assert setting("n", [6, 7], [6, 7]).paper == "6, 7"
+    assert setting("n", 5, 6).verdict == DIFFERS
+
+
+def test_the_page_tells_what_every_verdict_means_and_counts_each() -> None:
+    page, held = provenance_page(), contents()
+    verdicts = [verdict for item in ITEMS for verdict in item.verdicts(held)]
+    counted = re.findall(r"^\| [a-z ]+ \|((?: [\d·]+ \|){3})$", page, re.MULTILINE)
+    assert sum(int(n) for row in counted for n in re.findall(r"\d+", row)) == len(verdicts)
+    for verdict in set(verdicts):
+        assert f"- **{verdict}**: " in page
+    assert page == provenance_page()
+
+
+class TestExpected:
+    """``expected/`` is one house: every file is described, every figure of ours has a tolerance."""
+
+    FILES = sorted((ROOT / "expected").glob("*.json"))
+    README = (ROOT / "expected" / "README.md").read_text("utf-8")
+
+    def test_the_readme_names_every_file_and_only_tests_that_exist(self) -> None:
+        rows = set(re.findall(r"^\| `(\w+\.json)`", self.README, re.MULTILINE))
+        assert rows == {path.name for path in self.FILES}
+        for name in re.findall(r"`(tests/\w+\.py)`", self.README):
+            text = (ROOT / name).read_text("utf-8")
+            assert re.search(r"expected|provenance|_again", text), name
+
+    @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+    def test_figures_of_ours_have_a_tolerance_and_an_origin(self, path: Path) -> None:
+        if path.stem == "graded_first":  # a record of the past, as the README says
+            return
+        content = json.loads(path.read_text("utf-8"))
+        parts = content if path.stem in ("panels", "graded", "asking") else {path.stem: content}
+        if "paper" in content:
+            parts = {key: content[key] for key in content if key not in ("paper", "judged_by")}
+        for name, part in parts.items():
+            if part is not None:
+                assert part["tolerance"], name
+                assert "seed" in part or {"date", "files"} <= set(part), name
