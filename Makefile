@@ -37,7 +37,7 @@ define CHECK
 @$(REAL) $(BIN)/python -m siscm.extract --check
 endef
 
-.PHONY: help book book-real reproduce test test-quick test-real test-features lint outputs record data bench sweep-exact lock clean
+.PHONY: help book book-real reproduce test test-quick test-real test-features test-browser pdf lint outputs record data bench sweep-exact lock clean
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z-]*\):[^#]*## */\1	/p' $(MAKEFILE_LIST) | expand -t 15
@@ -79,6 +79,13 @@ test-real: $(INSTALLED)  ## the tests that read the real files (SISCM_DATA_DIR s
 
 test-features: $(FEATURES_INSTALLED)  ## install torch (several GB) apart, in .venv-features, and test the extractor
 	$(SIMULATED) $(FEATURES)/bin/python -m pytest tests/features
+
+# Two browsers; the tests of one page stay together, for it is opened once for all of them.
+test-browser: $(INSTALLED)  ## open every page of the built book in Chromium; pictures: _build/screenshots
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadgroup tests/browser
+
+pdf: $(INSTALLED)  ## print the book that was built last with Chromium: _build/siscm.pdf
+	$(SIMULATED) $(BIN)/python book/pdf.py
 
 lint: $(INSTALLED)  ## style, types, workflows, citation file
 	$(BIN)/ruff check

@@ -39,6 +39,20 @@ SECONDS_PER_CELL = 900
 MOST_STORED_BYTES = 1_000_000
 MATHJAX = "sphinx-mathjax-offline/static/mathjax/tex-svg-full.js"
 
+INDEX = """\
+<!DOCTYPE html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta http-equiv="refresh" content="0; url=book/intro.html">
+    <link rel="icon" href="_static/favicon.svg">
+    <title>Counterfactual Inference of Second Opinions</title>
+  </head>
+  <body><p><a href="book/intro.html">Counterfactual Inference of Second Opinions</a></p></body>
+</html>
+"""
+"""What lies at the book's address and leads to its first page; Jupyter Book's has no icon."""
+
 
 class BuildError(Exception):
     """Something that must stop the build, worded for whoever started it."""
@@ -210,7 +224,7 @@ def assemble(root: Path, source: Path) -> None:
 
     for name in ("_config.yml", "_toc.yml"):
         shutil.copy(root / name, source / name)
-    ignored = shutil.ignore_patterns("build.py", "__pycache__")
+    ignored = shutil.ignore_patterns("build.py", "chromium.py", "pdf.py", "__pycache__")
     shutil.copytree(root / "book", source / "book", ignore=ignored)
     executed = sorted((source / "notebooks").glob("*.ipynb"))
     notebooks = [nbformat.read(path, as_version=4) for path in executed]
@@ -235,6 +249,7 @@ def html(root: Path, setting: str) -> Path:
         raise BuildError(f"{finished.stdout}\nJupyter Book stopped at the errors or warnings above")
     target = root / "_build" / f"html{suffix(setting)}"
     shutil.move(source / "_build" / "html", target)
+    (target / "index.html").write_text(INDEX, encoding="utf-8")
     return target / "index.html"
 
 

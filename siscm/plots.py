@@ -87,7 +87,8 @@ def draw_shared_noise(
         says = int(end.argmax())
         axes.scatter(labels, start, marker="o", facecolor="white", edgecolor="black", zorder=3)
         colours = [ORANGE if label == says else GREY for label in labels]
-        axes.vlines(labels, start, end, color=colours, linewidth=2.2)
+        widths = [4.0 if label == says else 1.8 for label in labels]
+        axes.vlines(labels, start, end, color=colours, linewidth=widths)
         for up, marker in ((True, "^"), (False, "v")):
             kept = (u > 0) == up
             axes.scatter(

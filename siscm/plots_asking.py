@@ -99,7 +99,7 @@ def draw_net(axes: Axes, net: pd.DataFrame) -> None:
     lines = {
         "net": ("ask where the gain is above the cost", "-"),
         "promised": ("the same, as promised", "--"),
-        "always": ("always ask", "-"),
+        "always": ("always ask", "-."),
     }
     for i, (column, (name, style)) in enumerate(lines.items()):
         colour = GROUP_COLOURS[0 if i < 2 else 1]

@@ -123,7 +123,7 @@ def draw_profiles(axes: Axes, profiles: pd.DataFrame) -> None:
                 kept["in violation"],
                 marker=marker,
                 s=60 if group == ALONE else 34,
-                facecolor=colour if group == ALONE else "none",
+                facecolor=colour if missing else "none",
                 edgecolor=colour,
                 linewidth=1.6,
                 label=f"{group}, {words}",

@@ -11,7 +11,7 @@ from matplotlib.ticker import PercentFormatter
 
 from siscm.checks import FloatArray, IntArray
 from siscm.false_alarms import NOT_SIMILAR, SIMILAR
-from siscm.plots import BLUE, GREY, GROUP_COLOURS, ORANGE, PALE, finish_lines, log_axis
+from siscm.plots import BLUE, GREY, GROUP_COLOURS, ORANGE, finish_lines, log_axis
 
 _COLOURS, _MARKERS, _STYLES = (GREY, *GROUP_COLOURS), "osD^vPX", ("-", "--", ":")
 
@@ -43,8 +43,8 @@ def draw_three_steps(
     first.set(title="1. Abduction", xlabel="noise $u$", ylabel="probability", xticks=noises)
     first.legend(frameon=False, fontsize=9)
     possible = posterior > 0
-    for kept, colour in ((possible, ORANGE), (~possible, PALE)):
-        second.scatter(noises[kept], answers[kept], color=colour, s=90, zorder=3)
+    for kept, face, edge in ((possible, ORANGE, ORANGE), (~possible, "white", GREY)):
+        second.scatter(noises[kept], answers[kept], s=90, facecolor=face, edgecolor=edge, zorder=3)
     second.set(title="2. Action", xlabel="noise $u$", ylabel="other says", xticks=noises)
     second.set(yticks=labels, ylim=(-0.5, len(law) - 0.5), xlim=(-0.6, len(prior) - 0.4))
     third.barh(labels, law, height=0.5, color=BLUE)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+collect_ignore = ["browser"]  # `make test-browser` names it: it needs the built book
+
 slow_is_fine = [HealthCheck.too_slow]
 settings.register_profile(
     "ci",

@@ -82,6 +82,11 @@ def test_profiles_show_every_expert_once_and_name_nobody(axes: Axes) -> None:
         to_rgb(part.get_edgecolor()[0]) for part in axes.collections if len(part.get_offsets())
     ]
     assert colours == [to_rgb(BLUE), to_rgb(ORANGE), to_rgb(ORANGE)]
+    filled = {part.get_label(): len(part.get_facecolor()) for part in axes.collections}
+    assert [name for name, n in filled.items() if n] == [  # without colours, told by this
+        "in a group, missing from them",
+        "alone, missing from them",
+    ]
     words = " ".join(text.get_text() for text in axes.figure.findobj(mpl.text.Text))
     assert not any(str(name) in words for name in table.index)
 

@@ -27,6 +27,8 @@ def test_the_three_steps_are_posterior_answers_and_law() -> None:
     possible, ruled_out = (dots.get_offsets().tolist() for dots in axes[1].collections)
     assert possible == [[1, 1], [2, 0]]
     assert ruled_out == [[0, 0]]
+    faces = [to_hex(dots.get_facecolor()[0]) for dots in axes[1].collections]
+    assert faces[1] == "#ffffff" != faces[0]  # told apart without colours
     assert [bar.get_width() for bar in axes[2].patches] == [0.4, 0.6]
     assert [text.get_text() for text in axes[2].texts] == ["0.40", "0.60"]
     plt.close(figure)

@@ -1,0 +1,159 @@
+"""Opening the book's pages in a browser, and noting what a reader would see of each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import unquote, urlsplit
+
+from playwright.sync_api import Browser, BrowserContext, Page
+
+HERE = Path(__file__).parent
+LOOK = (HERE / "look.js").read_text(encoding="utf-8")
+CONTRAST = (HERE / "contrast.js").read_text(encoding="utf-8")
+
+LAPTOP, PHONE = (1366, 768), (390, 844)
+SECONDS_TO_OPEN = 60
+
+Theme = Literal["light", "dark"]
+THEME = """(theme) => Object.assign(document.documentElement.dataset, {theme, mode: theme})"""
+STILL = """*, *::before, *::after { transition: none !important; animation: none !important; }"""
+
+
+def pages_of(book: Path) -> list[str]:
+    """Every page of a built book: those that lie there, and those that the first page lists."""
+    lying = {path.relative_to(book).as_posix() for path in book.rglob("*.html")}
+    lying = {name for name in lying if not name.startswith(("_static/", "_sources/"))}
+    first = (book / "book" / "intro.html").read_text(encoding="utf-8")
+    listed = re.findall(r'<a class="[^"]*\binternal" href="([^"#]+\.html)"', first)
+    resolved = {(book / "book" / name).resolve().relative_to(book).as_posix() for name in listed}
+    return sorted(lying | resolved)
+
+
+class _Names(HTMLParser):
+    """Collects the names that a link can point to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found |= {value for name, value in attrs if name in ("id", "name") and value}
+
+
+@cache
+def names_in(page: Path) -> frozenset[str]:
+    """The names in a page that a link can point to."""
+    parser = _Names()
+    parser.feed(page.read_text(encoding="utf-8"))
+    return frozenset(parser.found)
+
+
+@dataclass
+class Visit:
+    """One page, opened in one way: what it asked for, complained of and shows."""
+
+    requests: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+    seen: Mapping[str, Any] = field(default_factory=dict)
+    faint: dict[Theme, list[str]] = field(default_factory=dict)
+    width: dict[str, int] = field(default_factory=dict)
+
+
+class Reader:
+    """A browser with the book in it; what was opened once is kept."""
+
+    def __init__(self, browser: Browser, book: Path, address: str, pictures: Path) -> None:
+        self.browser, self.book, self.address, self.pictures = browser, book, address, pictures
+        self._served: dict[str, Visit] = {}
+        self._filed: dict[str, Visit] = {}
+
+    @cached_property
+    def light(self) -> BrowserContext:
+        """Windows of a reader who has set nothing."""
+        return self.browser.new_context(viewport=_size(LAPTOP), reduced_motion="reduce")
+
+    @cached_property
+    def dark(self) -> BrowserContext:
+        """Windows of a reader with a phone who has chosen dark pages."""
+        context = self.browser.new_context(viewport=_size(PHONE), reduced_motion="reduce")
+        context.add_init_script(
+            "for (const key of ['mode', 'theme']) localStorage.setItem(key, 'dark')"
+        )
+        return context
+
+    def served(self, name: str) -> Visit:
+        """A page as it is served: at a laptop's width, light and dark, and at a phone's."""
+        if name not in self._served:
+            page, visit = self._open(self.light, self.address + name)
+            visit.faint["light"] = page.evaluate(CONTRAST)
+            self._picture(page, name, "laptop-light")
+            page.evaluate(THEME, "dark")
+            visit.faint["dark"] = page.evaluate(CONTRAST)
+            self._picture(page, name, "laptop-dark")
+            page.evaluate(THEME, "light")
+            visit.width["laptop"] = page.evaluate("document.scrollingElement.scrollWidth")
+            page.set_viewport_size(_size(PHONE))
+            visit.width["phone"] = page.evaluate("document.scrollingElement.scrollWidth")
+            self._picture(page, name, "phone-light")
+            page.close()
+            self._served[name] = visit
+        return self._served[name]
+
+    def as_file(self, name: str) -> Visit:
+        """A page opened from the disk, dark and on a phone."""
+        if name not in self._filed:
+            page, visit = self._open(self.dark, (self.book / name).as_uri())
+            visit.faint["dark"] = page.evaluate(CONTRAST)
+            visit.width["phone"] = page.evaluate("document.scrollingElement.scrollWidth")
+            page.close()
+            self._filed[name] = visit
+        return self._filed[name]
+
+    def _open(self, context: BrowserContext, address: str) -> tuple[Page, Visit]:
+        """Open an address and wait until formulas and images are there."""
+        page, visit = context.new_page(), Visit()
+        page.on("request", lambda request: visit.requests.append(request.url))
+        page.on(
+            "response",
+            lambda answer: answer.ok or visit.complaints.append(f"{answer.status}: {answer.url}"),
+        )
+        page.on("pageerror", lambda error: visit.complaints.append(str(error)))
+        page.on(
+            "console",
+            lambda said: said.type in ("error", "warning") and visit.complaints.append(said.text),
+        )
+        page.goto(address, timeout=1000 * SECONDS_TO_OPEN)
+        if address.endswith("/index.html"):  # it only leads to the first page
+            page.wait_for_url("**/book/intro.html")
+        page.add_style_tag(content=STILL)
+        visit.seen = page.evaluate(LOOK)
+        return page, visit
+
+    def _picture(self, page: Page, name: str, kind: str) -> None:
+        stem = name.removesuffix(".html").replace("/", "-")
+        page.screenshot(path=self.pictures / f"{stem}-{kind}.png", full_page=True)
+
+    def dead_links(self, visit: Visit) -> list[str]:
+        """Links of a served page to a file, or a place in a page, that the book does not have."""
+        dead = []
+        for link in sorted({link for link in visit.seen["links"] if link.startswith(self.address)}):
+            parts = urlsplit(link)
+            target = self.book / unquote(parts.path).lstrip("/")
+            place = unquote(parts.fragment)
+            if not target.is_file():
+                dead.append(link)
+                continue
+            names = names_in(target) if place and target.suffix == ".html" else {place}
+            if place not in names:
+                dead.append(link)
+        return dead
+
+
+def _size(size: tuple[int, int]) -> Any:
+    return {"width": size[0], "height": size[1]}
