@@ -16,6 +16,10 @@ INSTALLED := $(VENV)/.installed
 FEATURES := .venv-features
 FEATURES_INSTALLED := $(FEATURES)/.installed
 
+# The same tests with other versions of what the project uses, each in an environment of its own.
+NEWEST := .venv-newest
+OLDEST := .venv-oldest
+
 # What a caller has set for other work must not reach the notebooks or the tests.
 unexport PYTHONPATH PYTHONSTARTUP PYTEST_ADDOPTS JUPYTER_PATH MATPLOTLIBRC MPLBACKEND
 export IPYTHONDIR := $(CURDIR)/_build/ipython
@@ -37,7 +41,7 @@ define CHECK
 @$(REAL) $(BIN)/python -m siscm.extract --check
 endef
 
-.PHONY: help book book-real reproduce test test-quick test-real test-features test-browser pdf lint outputs record data bench sweep-exact lock clean
+.PHONY: help book book-real reproduce test test-quick test-real test-features test-browser pdf test-newest test-oldest same lint outputs record data bench sweep-exact lock clean
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z-]*\):[^#]*## */\1	/p' $(MAKEFILE_LIST) | expand -t 15
@@ -64,10 +68,15 @@ PARALLEL := --numprocesses auto --dist loadfile
 # For tests with many small fits, which are slower where workers and threads outnumber cores.
 ONE_THREAD := OMP_NUM_THREADS=1
 
-test: $(INSTALLED) $(FONTS)  ## all tests: package, doctests, repository, stored notebooks
-	$(SIMULATED) $(ONE_THREAD) $(BIN)/python -m pytest $(PARALLEL)
-	$(SIMULATED) $(BIN)/python -m pytest $(PARALLEL) --nbval --nbval-current-env \
+# All tests, in the environment that is given, with options of pytest for those of the package.
+define TEST
+	$(SIMULATED) $(ONE_THREAD) $(1)/bin/python -m pytest $(PARALLEL)$(2)
+	$(SIMULATED) $(1)/bin/python -m pytest $(PARALLEL) --nbval --nbval-current-env \
 		--nbval-sanitize-with notebooks/sanitize.cfg notebooks/*.ipynb
+endef
+
+test: $(INSTALLED) $(FONTS)  ## all tests: package, doctests, repository, stored notebooks
+	$(call TEST,$(VENV))
 
 test-quick: $(INSTALLED)  ## tests of the package only, no notebooks, stop at the first failure
 	$(SIMULATED) $(ONE_THREAD) $(BIN)/python -m pytest $(PARALLEL) --exitfirst --quiet \
@@ -86,6 +95,31 @@ test-browser: $(INSTALLED)  ## open every page of the built book in Chromium; pi
 
 pdf: $(INSTALLED)  ## print the book that was built last with Chromium: _build/siscm.pdf
 	$(SIMULATED) $(BIN)/python book/pdf.py
+
+# Made anew each time, for what is newest changes from day to day. Nothing here is in the lock.
+test-newest: $(FONTS)  ## the same tests with the newest dependencies there are, in .venv-newest
+	$(PYTHON) -m venv --clear $(NEWEST)
+	$(NEWEST)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[book,test]'
+	@$(NEWEST)/bin/python -c "import matplotlib.font_manager" 2>/dev/null
+	$(call TEST,$(NEWEST))
+
+# Old libraries use what newer ones below them deprecate, and warn of it: no fault of anybody here.
+test-oldest: $(FONTS)  ## the same tests with the oldest that pyproject.toml allows, in .venv-oldest
+	$(PYTHON) -m venv --clear $(OLDEST)
+	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check uv
+	$(OLDEST)/bin/uv pip compile pyproject.toml --extra book --extra test --group build \
+		--resolution lowest-direct --quiet --output-file $(OLDEST)/requirements.txt
+	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check -r $(OLDEST)/requirements.txt
+	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(OLDEST)/bin/python -c "import matplotlib.font_manager" 2>/dev/null
+	$(call TEST,$(OLDEST), -W ignore::DeprecationWarning)
+
+# By another hash seed and number of threads, for neither may show on a page.
+same:  ## build the book twice, and stop if a file of the two differs
+	PYTHONHASHSEED=1 OMP_NUM_THREADS=1 $(AGAIN) book
+	rm -rf _build/html-first && mv _build/html _build/html-first
+	PYTHONHASHSEED=2 OMP_NUM_THREADS=2 $(AGAIN) book
+	diff --recursive --brief _build/html-first _build/html
 
 lint: $(INSTALLED)  ## style, types, workflows, citation file
 	$(BIN)/ruff check
@@ -120,7 +154,7 @@ lock:  ## remake requirements.lock from pyproject.toml
 		--no-emit-index-url --custom-compile-command "make lock" --output-file requirements.lock
 
 clean:  ## remove everything that make made, the environment included
-	rm -rf $(VENV) $(FEATURES) _build .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf $(VENV) $(FEATURES) $(NEWEST) $(OLDEST) _build .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(INSTALLED): requirements.lock pyproject.toml

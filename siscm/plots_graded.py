@@ -36,7 +36,7 @@ def draw_sharing(axes: Axes, sharing: pd.DataFrame, kinds: Mapping[str, list[str
         axes.errorbar(
             middle,
             place[some.index],
-            xerr=[middle - some["low"], some["high"] - middle],
+            xerr=np.array([middle - some["low"], some["high"] - middle]),
             fmt=_MARKERS[i],
             color=GROUP_COLOURS[i],
             capsize=3,
@@ -115,7 +115,7 @@ def draw_found(axes: Axes, sweep: pd.DataFrame) -> None:
         axes.errorbar(
             mean.index,
             mean,
-            yerr=[mean - ari.min(), ari.max() - mean],
+            yerr=np.array([mean - ari.min(), ari.max() - mean]),
             marker=_MARKERS[i],
             color=GROUP_COLOURS[i],
             linestyle=_LINES[i],

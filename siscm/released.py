@@ -34,6 +34,9 @@ N_SAMPLES = 1000
 ZERO = 1e-8
 """What a marginal probability of exactly zero becomes."""
 
+DECIMALS = 12
+"""Of a probability that is drawn from: what lies beyond is rounding, and differs by machine."""
+
 
 def without_zeros(p: npt.ArrayLike) -> FloatArray:
     """Marginals (..., k) whose exact zeros are 1e-8; the rows are not scaled to sum to 1 again.
@@ -145,6 +148,9 @@ def frequencies(law: FloatArray, n_samples: int, rng: np.random.Generator) -> Fl
     """
     if n_samples < 1:
         raise ValueError(f"n_samples is {n_samples}; at least one draw is needed.")
+    # A label of probability zero uses up no random number, one of 1e-17 does: were such rests of
+    # rounding kept, all later draws would hang on the last digit of some marginal.
+    law = np.round(law, DECIMALS)
     counts = rng.multinomial(n_samples, law / law.sum(axis=-1, keepdims=True))
     return np.asarray(counts / n_samples)
 

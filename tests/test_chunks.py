@@ -201,6 +201,7 @@ def test_results_come_in_the_order_of_the_chunks(chunks: list[Chunk]) -> None:
         assert list(each(slow_first, chunks, n_jobs)) == first
 
 
+@pytest.mark.filterwarnings("ignore:.*tasks:UserWarning")  # joblib's, about what is left unread
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_workers_do_not_run_ahead(chunks: list[Chunk], n_jobs: int) -> None:
     """A generator of chunks is not read to its end while what is known waits to be added up."""

@@ -1,6 +1,7 @@
 """The same numbers everywhere: fresh processes that differ in what must not matter.
 
-Run as a script, this file fits three models and prints what they say as JSON.
+Run as a script, this file fits three models, writes a report on CSV files of the same panel, and
+prints what they say as JSON.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +25,13 @@ from sklearn.preprocessing import StandardScaler
 
 import siscm
 from siscm import GumbelMaxSISCM, Opinions, gumbel
+from siscm.own_panel import check_files
+from siscm.own_report import make_report
 
 GROUPS = [[0, 1, 2, 3], [4, 5, 6], [7, 8], [9]]
+N_OWN = 120
+"""Instances in the CSV files that the report is about."""
+
 MODELS = {
     "naive Bayes": GaussianNB(),
     "logistic": make_pipeline(StandardScaler(), LogisticRegression()),
@@ -94,7 +101,34 @@ def report(shuffle: str, n_jobs: int) -> dict[str, dict[str, Any]]:
             .tolist(),
             "probabilities": ranking["probability"].tolist(),
         }
-    return answers
+    return answers | {"report": report_on_files(shuffle)}
+
+
+def report_on_files(shuffle: str) -> dict[str, Any]:
+    """What the report, with graded sharing, says about a part of the panel in two CSV files."""
+    features, table = panel(shuffle)
+    features = features.iloc[:, :4].rename_axis("instance").rename(columns=str)
+    features = features[features.index < f"case {N_OWN + 5:03d}"]  # some that nobody has seen
+    table = table[table["instance"] < f"case {N_OWN:03d}"]
+    with tempfile.TemporaryDirectory() as folder:
+        paths = Path(folder) / "said.csv", Path(folder) / "known.csv"
+        table.to_csv(paths[0], index=False)
+        features.to_csv(paths[1])
+        checked = check_files(*paths)
+        own = make_report(checked.panel)
+    new = own.panel.cases()[:5]
+    return {
+        "problems": checked.problems["problem"].tolist(),
+        "experts": own.learned.experts.tolist(),
+        "learned from": own.learned.instances.tolist(),
+        "noise": own.model.noise_,
+        "partition": own.model.partition_,
+        "likeliest": own.model.likeliest_partition_,
+        "verdict": own.verdict(),
+        "sharing": own.model.sharing_.to_numpy().ravel().tolist(),
+        "worth": own.worth.to_numpy().ravel().tolist(),
+        "marginals": np.exp(own.model.log_marginals(own.panel.X.loc[new])).ravel().tolist(),
+    }
 
 
 def start(shuffle: str, hash_seed: str, threads: str, n_jobs: str) -> subprocess.Popen[str]:
@@ -144,14 +178,29 @@ def test_the_same_in_every_process(reports: Any, variation: str, name: str) -> N
         np.testing.assert_allclose(found[what], expected[what], rtol=0, atol=1e-10, err_msg=what)
 
 
+@pytest.mark.parametrize("variation", VARIATIONS)
+def test_the_same_report_on_a_users_files(reports: Any, variation: str) -> None:
+    expected, found = reports["plain"]["report"], reports[variation]["report"]
+    assert found.keys() == expected.keys()
+    for what, value in expected.items():
+        if what in ("sharing", "worth", "marginals"):
+            np.testing.assert_allclose(found[what], value, rtol=0, atol=1e-6, err_msg=what)
+        else:
+            assert found[what] == value, what
+
+
 def test_the_panel_has_something_to_say(reports: Any) -> None:
     """Without groups, violations or differences between models the tests above would be empty."""
     answers = reports["plain"]
-    assert all(np.sum(answer["violations"]) > 0 for answer in answers.values())
+    assert all(np.sum(answers[name]["violations"]) > 0 for name in MODELS)
     for name in ("naive Bayes", "logistic"):
         assert 1 < len(answers[name]["partition"]) < 10
     assert answers["naive Bayes"]["exact"] != answers["logistic"]["exact"]
     assert len({tuple(row) for row in answers["logistic"]["predictions"]}) > 1
+    own = answers["report"]
+    assert 1 < len(own["likeliest"]) < 10
+    assert 0.3 < np.nanmean(own["sharing"]) < 1
+    assert len(own["marginals"]) == 5 * 10 * 3
     shuffled, plain = panel("1"), panel("")
     for one, other in zip(shuffled, plain, strict=True):
         assert not one.index.equals(other.index)

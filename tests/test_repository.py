@@ -30,8 +30,6 @@ LOCKED_SETS += [PROJECT["dependency-groups"]["build"]]
 
 CONDA_NAMES = {"torch": "pytorch"}
 IMPORT_NAMES = {"scikit-learn": "sklearn", "pyyaml": "yaml"}
-DOCUMENTS = ["README.md", "CONTRIBUTING.md"]
-GENERATED = ("_build/", ".venv")
 
 
 def read(name: str) -> str:
@@ -144,6 +142,40 @@ def test_the_binder_environment_is_the_core_and_what_the_notebooks_import() -> N
         assert foreign_imports(ast.parse(code)) <= known, notebook.name
 
 
+def workflows() -> dict[str, str]:
+    """Their texts by name."""
+    paths = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+    return {path.name: path.read_text("utf-8") for path in paths}
+
+
+def test_the_oldest_python_is_the_same_everywhere() -> None:
+    (oldest,) = [bound.version for bound in SpecifierSet(PROJECT["project"]["requires-python"])]
+    for document in ("README.md", "CONTRIBUTING.md", "book/rerun.md"):
+        assert set(re.findall(r"Python (3\.\d+)", read(document))) == {oldest}, document
+    short = "py" + oldest.replace(".", "")
+    assert PROJECT["tool"]["ruff"]["target-version"] == short
+    assert PROJECT["tool"]["mypy"]["python_version"] == oldest
+    assert f"Programming Language :: Python :: {oldest}" in PROJECT["project"]["classifiers"]
+    major, minor = oldest.split(".")
+    for name in ("Makefile", ".ci/run"):
+        assert set(re.findall(r"sys\.version_info < \((\d+, \d+)\)", read(name))) == {
+            f"{major}, {minor}"
+        }
+        assert f"python{oldest} " in read(name)
+    assert f"--python-version {oldest} " in read("Makefile")
+    for name, text in workflows().items():
+        asked = [re.findall(r"\d\.\d+", line) for line in re.findall(r"python.*:(.*\d.*)", text)]
+        assert asked, name
+        assert all(line[0] == oldest for line in asked), name
+
+
+def test_the_workflows_use_the_same_actions() -> None:
+    used = sorted(set(re.findall(r"uses: (.+)", "\n".join(workflows().values()))))
+    names = [action.split("@")[0] for action in used]
+    assert names == sorted(set(names)), "one action in two versions"
+    assert all(re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v[\d.]+", action) for action in used)
+
+
 def foreign_imports(tree: ast.AST) -> set[str]:
     """Names of what is imported from outside the standard library, anywhere in a piece of code."""
     found: set[str] = set()
@@ -196,22 +228,6 @@ def code_in(document: str) -> Iterator[str]:
     )
 
 
-@pytest.mark.parametrize("document", DOCUMENTS)
-def test_what_a_document_names_exists(document: str) -> None:
-    named = list(code_in(document))
-    targets = {found for code in named for found in re.findall(r"\bmake ([a-z][a-z-]*)", code)}
-    assert targets <= set(make_targets())
-    assert targets, "no command named"
-
-    modules = {found for code in named for found in re.findall(r"-m siscm\.(\w+)", code)}
-    files = {f"siscm/{module}.py" for module in modules}
-    for code in named:
-        if re.fullmatch(r"[\w.*-]+(/[\w.*-]*)+|[\w-]+\.(md|py|yml|toml|cff|lock|json)", code):
-            files.add(code)
-    files = {name for name in files if not name.startswith(("..", *GENERATED))}
-    assert {name for name in files if not list(ROOT.glob(name.rstrip("/")))} == set()
-
-
 def test_ci_runs_the_commands_of_the_readme() -> None:
     script = read(".ci/run")
     steps = re.findall(r"^\s*(make .+)$", script, re.MULTILINE)
@@ -228,6 +244,24 @@ def test_ci_runs_the_commands_of_the_readme() -> None:
         match.group() for code in code_in("README.md") if (match := re.match(r"make \S+", code))
     }
     assert {"make book", "make test"} <= shown
+
+
+def test_the_schedule_runs_the_newest_and_the_oldest_dependencies() -> None:
+    workflow = yaml.safe_load(read(".github/workflows/scheduled.yml"))
+    assert "schedule" in workflow[True]  # YAML takes `on` for a truth value
+    runs = [
+        step["run"].split()[-1]
+        for job in workflow["jobs"].values()
+        for step in job["steps"]
+        if "run" in step
+    ]
+    assert runs == ["test-newest", "test-oldest"]
+    for target in runs:
+        tests, notebooks = (line for line in dry_run(target) if "-m pytest" in line)
+        plain, nbval = (line for line in dry_run("test") if "-m pytest" in line)
+        environment = target.replace("test-", ".venv-") + "/"
+        assert tests.startswith(plain.replace(".venv/", environment))
+        assert notebooks == nbval.replace(".venv/", environment)
 
 
 def dry_run(target: str, *arguments: str, **variables: str) -> list[str]:
