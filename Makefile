@@ -20,6 +20,10 @@ FEATURES_INSTALLED := $(FEATURES)/.installed
 NEWEST := .venv-newest
 OLDEST := .venv-oldest
 
+# mutmut is not in the lock either: nothing but `make mutation` needs it.
+MUTATION := .venv-mutation
+MUTATION_INSTALLED := $(MUTATION)/.installed
+
 # What a caller has set for other work must not reach the notebooks or the tests.
 unexport PYTHONPATH PYTHONSTARTUP PYTEST_ADDOPTS JUPYTER_PATH MATPLOTLIBRC MPLBACKEND
 export IPYTHONDIR := $(CURDIR)/_build/ipython
@@ -41,7 +45,7 @@ define CHECK
 @$(REAL) $(BIN)/python -m siscm.extract --check
 endef
 
-.PHONY: help book book-real reproduce test test-quick test-real test-features test-browser pdf test-newest test-oldest same lint outputs record data bench sweep-exact lock clean
+.PHONY: help book book-real reproduce test test-quick test-deep coverage mutation test-real test-features test-browser pdf test-newest test-oldest same lint outputs record data bench sweep-exact lock clean
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z-]*\):[^#]*## */\1	/p' $(MAKEFILE_LIST) | expand -t 15
@@ -81,6 +85,23 @@ test: $(INSTALLED) $(FONTS)  ## all tests: package, doctests, repository, stored
 test-quick: $(INSTALLED)  ## tests of the package only, no notebooks, stop at the first failure
 	$(SIMULATED) $(ONE_THREAD) $(BIN)/python -m pytest $(PARALLEL) --exitfirst --quiet \
 		--ignore tests/test_book_build.py --ignore tests/test_repository.py
+
+test-deep: $(INSTALLED)  ## the tests of properties and of broken files, with thousands of cases each (hours)
+	$(SIMULATED) $(ONE_THREAD) $(BIN)/python -m pytest $(PARALLEL) --quiet --hypothesis-profile deep \
+		$$(grep -l '@given' tests/test_*.py)
+
+coverage: $(INSTALLED)  ## which branches of the package its tests reach; fails under 95 %
+	$(BIN)/python -m coverage erase
+	$(SIMULATED) $(ONE_THREAD) $(BIN)/python -m coverage run -m pytest $(PARALLEL) --quiet \
+		--ignore tests/test_book_build.py --ignore tests/test_repository.py
+	$(BIN)/python -m coverage combine --quiet
+	$(BIN)/python -m coverage report
+
+# Which mutants: all, or a sample, such as MUTANTS='*[25]': those whose number ends in 2 or 5.
+MUTANTS := *
+mutation: $(MUTATION_INSTALLED)  ## break the core modules in many small ways: do the tests notice? (hours)
+	$(SIMULATED) $(ONE_THREAD) HYPOTHESIS_PROFILE=mutation $(MUTATION)/bin/python -m mutmut run '$(MUTANTS)'
+	$(MUTATION)/bin/python tests/mutation_score.py
 
 test-real: $(INSTALLED)  ## the tests that read the real files (SISCM_DATA_DIR says where they are)
 	$(CHECK)
@@ -154,7 +175,8 @@ lock:  ## remake requirements.lock from pyproject.toml
 		--no-emit-index-url --custom-compile-command "make lock" --output-file requirements.lock
 
 clean:  ## remove everything that make made, the environment included
-	rm -rf $(VENV) $(FEATURES) $(NEWEST) $(OLDEST) _build .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf $(VENV) $(FEATURES) $(NEWEST) $(OLDEST) $(MUTATION) mutants _build
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage .coverage.*
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(INSTALLED): requirements.lock pyproject.toml
@@ -175,6 +197,15 @@ $(FEATURES_INSTALLED): requirements.lock pyproject.toml
 		--constraint $(FEATURES)/constraints.txt hatchling editables
 	$(FEATURES)/bin/python -m pip install --quiet --disable-pip-version-check \
 		--constraint $(FEATURES)/constraints.txt --no-build-isolation -e '.[features]' pytest hypothesis
+	@touch $@
+
+$(MUTATION_INSTALLED): requirements.lock pyproject.toml
+	$(PYTHON) -m venv $(MUTATION)
+	sed -nE 's/^([a-zA-Z].*) \\$$/\1/p' requirements.lock > $(MUTATION)/constraints.txt
+	$(MUTATION)/bin/python -m pip install --quiet --disable-pip-version-check \
+		--constraint $(MUTATION)/constraints.txt hatchling editables
+	$(MUTATION)/bin/python -m pip install --quiet --disable-pip-version-check \
+		--constraint $(MUTATION)/constraints.txt --no-build-isolation -e '.[test]' 'mutmut>=3.8,<4'
 	@touch $@
 
 $(FONTS): $(INSTALLED)

@@ -109,10 +109,23 @@ def execute(path: Path, setting: str) -> NotebookNode:
         reason = re.sub(r"\x1b\[[0-9;]*m", "", str(error))  # without the terminal's colours
         raise BuildError(f"{path.name}: code cell {number} failed\n{reason}") from error
     notebook.metadata.language_info.pop("version", None)  # else it differs between machines
+    join_streams(notebook)
     found = [f"{path.name}: {fault}" for fault in faults(notebook)]
     if found:
         raise BuildError("\n".join(found))
     return notebook
+
+
+def join_streams(notebook: NotebookNode) -> None:
+    """Make one of outputs that follow each other on one stream: a kernel parts them by chance."""
+    for cell in (cell for cell in notebook.cells if cell.cell_type == "code"):
+        joined: list[NotebookNode] = []
+        for output in cell.outputs:
+            if joined and output.output_type == "stream" and output.name == joined[-1].get("name"):
+                joined[-1].text += output.text
+            else:
+                joined.append(output)
+        cell.outputs = joined
 
 
 def execute_all(root: Path, setting: str) -> dict[str, NotebookNode]:

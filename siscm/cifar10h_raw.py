@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from pandas.api.types import is_hashable, is_scalar
 
 from siscm import registry
 from siscm.checks import BoolArray, IntArray
@@ -103,7 +105,7 @@ def read_raw(
                 skip_blank_lines=False,
             )
     except (ValueError, pd.errors.ParserWarning) as error:
-        raise ValueError(f"{name} is not a table of comma-separated values: {error}") from error
+        raise ValueError(f"{name} is not a table of comma-separated values: {error}") from None
     return check_raw(table, name, image_labels=image_labels, complete=complete)
 
 
@@ -169,7 +171,8 @@ class _Rows:
         if wrong.any():
             first = int(np.argmax(wrong))
             value = self.values(column).iloc[first]
-            said = "nothing" if pd.isna(value) or value == "" else repr(str(value))
+            nothing = is_scalar(value) and (pd.isna(value) or value == "")
+            said = "nothing" if nothing else repr(str(value))
             raise ValueError(
                 f"{self.source}, row {self.places[first] + 1}, column {column!r} holds {said}: "
                 f"{rule}. Rows like this: {int(wrong.sum())} of {len(wrong)}."
@@ -177,14 +180,22 @@ class _Rows:
 
     def whole(self, column: str, low: int, high: int) -> IntArray:
         """A column as whole numbers, all of them from ``low`` to ``high``."""
-        codes, unique = pd.factorize(self.values(column))
-        numbers = np.asarray(
-            pd.to_numeric(pd.Series(unique).astype(object), errors="coerce"), dtype=np.float64
-        )
-        numbers = np.append(numbers, np.nan)  # where code -1, a gap, points to
+        values, rule = self.values(column), f"it should be a whole number from {low} to {high}"
+        if values.dtype == object:  # a list, say, cannot be counted as a value
+            self.refuse(~values.map(is_hashable).to_numpy(dtype=bool), column, rule)
+        codes, unique = pd.factorize(values)
+        numbers = np.array([*map(_number, unique), np.nan])  # the last for code -1, a gap
         right = (numbers >= low) & (numbers <= high) & (numbers == np.floor(numbers))
-        self.refuse(~right[codes], column, f"it should be a whole number from {low} to {high}")
+        self.refuse(~right[codes], column, rule)
         return np.where(right, numbers, 0).astype(np.int64)[codes]
+
+
+def _number(value: Any) -> float:
+    """The value as a number, NaN if it is none, or has so many digits that pandas would stumble."""
+    try:
+        return math.nan if isinstance(value, str) and "_" in value else float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
 
 
 def _index_column(table: pd.DataFrame, source: str) -> str:

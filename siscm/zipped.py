@@ -28,7 +28,7 @@ def only_table(archive: bytes, name: str) -> bytes:
     try:
         opened = zipfile.ZipFile(BytesIO(archive))
     except Exception as error:  # a damaged archive raises nearly anything
-        raise ValueError(f"{name} is not a zip archive that can be read: {error}") from error
+        raise ValueError(f"{name} is not a zip archive that can be read: {error}") from None
     with opened:
         # zipfile tidies up `filename`; this is the name as it stands in the archive.
         names = [member.orig_filename for member in opened.infolist()]
@@ -49,4 +49,4 @@ def only_table(archive: bytes, name: str) -> bytes:
         try:
             return opened.read(member)  # never more than it claims, and its checksum is verified
         except Exception as error:  # damaged, encrypted, or packed in another way
-            raise ValueError(f"{name}: {listed} cannot be unpacked: {error}") from error
+            raise ValueError(f"{name}: {listed} cannot be unpacked: {error}") from None

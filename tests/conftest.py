@@ -1,7 +1,8 @@
 """What all tests share: the path of their helpers, fixtures, and how hard Hypothesis tries.
 
 ``ci`` (default) draws the same modest number of examples every time; ``HYPOTHESIS_PROFILE=deep``
-draws thousands of new ones.
+or ``--hypothesis-profile=deep`` draws thousands of new ones; ``mutation`` is ``ci`` without the
+search for the smallest counterexample, which nobody reads in `make mutation`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,6 +36,9 @@ settings.register_profile(
 )
 settings.register_profile(
     "deep", max_examples=3000, deadline=None, suppress_health_check=slow_is_fine
+)
+settings.register_profile(
+    "mutation", settings.get_profile("ci"), phases=[Phase.explicit, Phase.generate]
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 

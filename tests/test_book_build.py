@@ -158,6 +158,17 @@ def test_outputs_are_the_same_bytes_every_time(stored: Path, toy: Path) -> None:
     assert platform.python_version().encode() not in (toy / name).read_bytes()
 
 
+def test_a_stream_that_a_kernel_parted_is_one_again() -> None:
+    def said(name: str, text: str) -> nbformat.NotebookNode:
+        return nbformat.v4.new_output("stream", name=name, text=text)
+
+    shown = nbformat.v4.new_output("display_data", data={"text/plain": "table"})
+    outputs = [said("stdout", "a"), said("stdout", "b\n"), shown, said("stdout", "c")]
+    cell = nbformat.v4.new_code_cell("1", outputs=[*outputs, said("stderr", "d")])
+    build.join_streams(nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("x"), cell]))
+    assert [output.get("text") for output in cell.outputs] == ["ab\n", None, "c", "d"]
+
+
 def edit(change: Callable[[nbformat.NotebookNode], object]) -> Callable[[Path], None]:
     def apply(root: Path) -> None:
         path = root / "notebooks" / "01_toy.ipynb"

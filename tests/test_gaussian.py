@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from graded_panels import graded_panel
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit, logit, ndtr, ndtri
 from scipy.stats import multivariate_normal
@@ -32,7 +32,6 @@ def law_given(log_p: Array, labels: Array, a: Array, log_q: Array, b: Array) -> 
     y=st.floats(-6, 6),
     r=st.floats(0, 0.995),
 )
-@settings(max_examples=60)
 def test_both_below_is_the_integral_of_the_density(x: float, y: float, r: float) -> None:
     expected = multivariate_normal.cdf([x, y], cov=[[1, r], [r, 1]], abseps=1e-12, releps=1e-12)
     found = gaussian.both_below(np.array(x), np.array(y), r)

@@ -210,13 +210,16 @@ def test_refusals() -> None:
     refused(np.where(nobody < 0, np.nan, 0), "integer codes, not float64")
     refused(nobody, "expert 4 is in no group", groups=[[0, 2], [1, 3]])
     refused(nobody, "expert 0 stands twice", groups=[[0, 2], [0, 1, 3, 4]])
-    refused(nobody, "method is 'magic'", method="magic")
-    refused(nobody, "needs a generator", method="monte_carlo")
+    refused(nobody, "is 'magic'; it must be 'exact' or 'monte_carlo'.$", method="magic")
+    words = "^method='monte_carlo' needs a generator rng; pass a numpy.random.Generator.$"
+    refused(nobody, words, method="monte_carlo")
     rng = np.random.default_rng(0)
     refused(nobody, "n_samples", method="monte_carlo", n_samples=0, rng=rng)
     log_p = np.full((2, 5, 2), np.log(0.5))
     log_p[1, 3] = log([1, 0])
-    words = "instance 1: expert 'Dee' .*chosen 1, .*probability zero.*min_proba"
+    words = (
+        r"instance 1: expert 'Dee' .*chosen 1, .*zero; raise the marginal's floor \(min_proba\)\.$"
+    )
     refused([[-1] * 5, [-1, -1, -1, 1, -1]], words, log_p=log_p)
     log_p[1, 3] = np.log([0.5, 0.6])
     refused(nobody, r"row \(1, 3\) sums to 1\.1", log_p=log_p)

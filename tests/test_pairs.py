@@ -84,14 +84,17 @@ def test_refusals_name_the_expert_and_the_instance() -> None:
         opinion_marginals(half[:, :1], opinions)
     wrong = half.copy()
     wrong[0, 1] = np.log([0.5, 0.6])
-    with pytest.raises(ValueError, match=r"expert 'Bob' on instance 'a' sums to 1\.1"):
+    with pytest.raises(
+        ValueError, match=r"expert 'Bob' on instance 'a' sums to 1\.1\d*, not to 1\.$"
+    ):
         opinion_marginals(wrong, opinions)
     wrong[0, 1] = np.nan
     with pytest.raises(ValueError, match="expert 'Bob' on instance 'a' sums to nan"):
         opinion_marginals(wrong, opinions)
     wrong = half.copy()
     wrong[1, 0] = log([1, 0])
-    with pytest.raises(ValueError, match=r"'Ann' on instance 'b' said 'yes'.*min_proba"):
+    words = r"'Ann' on instance 'b' said 'yes', .* probability zero; .*\(min_proba\)\.$"
+    with pytest.raises(ValueError, match=words):
         opinion_marginals(wrong, opinions)
     # Bob was not asked about b: his marginal there is nobody's business.
     wrong = half.copy()

@@ -12,7 +12,16 @@ from sklearn.model_selection import train_test_split
 
 from siscm.cifar10h_raw import check_raw
 from siscm.opinions import Opinions
-from siscm.preprocessing import ALL, DISAGREEMENT, EXPERTS, IMAGES, SPLIT, STEPS, preprocess
+from siscm.preprocessing import (
+    ALL,
+    DISAGREEMENT,
+    EXPERTS,
+    IMAGES,
+    SPLIT,
+    STEPS,
+    preprocess,
+    with_disagreement,
+)
 
 Said = dict[tuple[int, int], int]
 
@@ -214,8 +223,9 @@ def tiny(*rows: tuple[int, int, int]) -> pd.DataFrame:
     ("raw", "options", "words"),
     [
         (tiny(), {}, rf"step '{ALL}' leaves no opinion\."),
-        (tiny((0, 0, 1), (1, 0, 1), (0, 1, 2)), {}, rf"step '{DISAGREEMENT}' leaves no opinion"),
+        (tiny((0, 0, 1), (1, 0, 1), (0, 1, 2)), {}, rf"step '{DISAGREEMENT}' leaves no opinion\.$"),
         (tiny((0, 0, 1), (1, 0, 2)), {}, rf"step '{SPLIT}': one image cannot be split"),
+        (tiny((0, 0, 1), (1, 0, 2), (0, 1, 1), (1, 1, 2)), {}, rf"step '{EXPERTS}' leaves no"),
         (table(0), {"min_train": 60}, rf"step '{EXPERTS}' leaves no opinion for the train set"),
         (table(0), {"min_train": 0, "min_test": 60}, f"step '{EXPERTS}' leaves no opinion"),
         (table(0), {"n_classes": 11, "min_train": 0, "min_test": 0}, f"step '{EXPERTS}' leaves"),
@@ -228,6 +238,12 @@ def test_a_step_that_leaves_nothing_is_named(
         preprocess(raw, **options)
 
 
+def test_opinions_about_disputed_images_stay_as_they_are() -> None:
+    raw = tiny((0, 5, 1), (0, 7, 2), (1, 5, 1), (1, 7, 3), (2, 7, 2), (2, 9, 0), (2, 5, 4))
+    disputed = with_disagreement(raw)
+    pd.testing.assert_frame_equal(disputed, raw[raw["image"] != 9])
+
+
 def test_nobody_with_a_second_expert_is_named() -> None:
     """One expert is left: no image has two."""
     rows = [(0, i, i % 2) for i in range(20)] + [(1 + i, i, 1 - i % 2) for i in range(20)]
@@ -238,9 +254,9 @@ def test_nobody_with_a_second_expert_is_named() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"reading": "code"}, "reading is 'code'"),
-        ({"reading": "paper", "joined": "xor"}, "joined 'xor'"),
-        ({"joined": "and"}, "say reading='paper'"),
+        ({"reading": "code"}, "reading is 'code' .* 'released' or 'paper', and 'or' or 'and'.$"),
+        ({"reading": "paper", "joined": "xor"}, "joined 'xor'; they must be 'released'"),
+        ({"joined": "and"}, "^joined='and' is a reading of the paper's text: .*='paper'.$"),
     ],
 )
 def test_unknown_readings_are_refused(options: dict[str, str], words: str) -> None:

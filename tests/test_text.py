@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 
@@ -132,7 +132,6 @@ def test_bad_texts_get_a_clear_error(texts: Any, n_components: int, words: str) 
         text_features(n_components).fit(texts)
 
 
-@settings(deadline=None, max_examples=50)
 @given(st.lists(st.text(max_size=30), min_size=1, max_size=10))
 def test_any_text_gets_finite_features(texts: list[str]) -> None:
     pipeline = text_features(3).fit(random_texts(40))

@@ -109,6 +109,12 @@ def test_leading_axes_broadcast_like_a_loop() -> None:
     for a, b, e in np.ndindex(2, 3, 5):
         assert result[a, b, e] == violates(log_p[b, 0], c[b, 0], log_q[e], d[a, 0, 0])
     assert 0 < result.sum() < result.size
+    # Labels alone may bring an axis, on either side.
+    row = log_p[0, 0], log_q[0]
+    every = np.arange(4)
+    first, second = violates(row[0], every, row[1], 2), violates(row[0], 2, row[1], every)
+    assert first.tolist() == [bool(violates(row[0], label, row[1], 2)) for label in every]
+    assert second.tolist() == [bool(violates(row[0], 2, row[1], label)) for label in every]
 
 
 @pytest.mark.parametrize(
@@ -117,7 +123,7 @@ def test_leading_axes_broadcast_like_a_loop() -> None:
         (HALF, -1, HALF, 0, "label code -1 "),
         (HALF, 0, HALF, 2, "label code 2 "),
         (HALF, 0.0, HALF, 1, "not float64"),
-        (log([1, 0]), 1, HALF, 0, "probability zero"),
+        (log([1, 0]), 1, HALF, 0, "^an expert said a label .* zero; raise the marginal's floor.$"),
         (HALF, 0, log([1, 0]), 1, "probability zero"),
         (HALF, 0, [np.nan, 0.0], 1, "second expert's marginal sums to nan"),
         (np.exp(HALF), 0, HALF, 1, "first expert's marginal sums to 3.29.*log-probabilities"),
