@@ -19,6 +19,8 @@ CONTRAST = (HERE / "contrast.js").read_text(encoding="utf-8")
 
 LAPTOP, PHONE = (1366, 768), (390, 844)
 SECONDS_TO_OPEN = 60
+TALLEST = 16_000
+"""Pixels of a picture: Chromium draws no more at once."""
 
 Theme = Literal["light", "dark"]
 THEME = """(theme) => Object.assign(document.documentElement.dataset, {theme, mode: theme})"""
@@ -90,7 +92,7 @@ class Reader:
     def served(self, name: str) -> Visit:
         """A page as it is served: at a laptop's width, light and dark, and at a phone's."""
         if name not in self._served:
-            page, visit = self._open(self.light, self.address + name)
+            page, visit = self._open(self.light, self.address, name)
             visit.faint["light"] = page.evaluate(CONTRAST)
             self._picture(page, name, "laptop-light")
             page.evaluate(THEME, "dark")
@@ -108,15 +110,15 @@ class Reader:
     def as_file(self, name: str) -> Visit:
         """A page opened from the disk, dark and on a phone."""
         if name not in self._filed:
-            page, visit = self._open(self.dark, (self.book / name).as_uri())
+            page, visit = self._open(self.dark, f"{self.book.as_uri()}/", name)
             visit.faint["dark"] = page.evaluate(CONTRAST)
             visit.width["phone"] = page.evaluate("document.scrollingElement.scrollWidth")
             page.close()
             self._filed[name] = visit
         return self._filed[name]
 
-    def _open(self, context: BrowserContext, address: str) -> tuple[Page, Visit]:
-        """Open an address and wait until formulas and images are there."""
+    def _open(self, context: BrowserContext, folder: str, name: str) -> tuple[Page, Visit]:
+        """Open a page and wait until formulas and images are there."""
         page, visit = context.new_page(), Visit()
         page.on("request", lambda request: visit.requests.append(request.url))
         page.on(
@@ -128,16 +130,20 @@ class Reader:
             "console",
             lambda said: said.type in ("error", "warning") and visit.complaints.append(said.text),
         )
-        page.goto(address, timeout=1000 * SECONDS_TO_OPEN)
-        if address.endswith("/index.html"):  # it only leads to the first page
+        page.goto(folder + name, timeout=1000 * SECONDS_TO_OPEN)
+        if name == "index.html":  # it only leads to the first page
             page.wait_for_url("**/book/intro.html")
         page.add_style_tag(content=STILL)
         visit.seen = page.evaluate(LOOK)
         return page, visit
 
     def _picture(self, page: Page, name: str, kind: str) -> None:
+        """Keep a picture of a page, of a very long one its upper part."""
         stem = name.removesuffix(".html").replace("/", "-")
-        page.screenshot(path=self.pictures / f"{stem}-{kind}.png", full_page=True)
+        size = page.evaluate("[innerWidth, document.scrollingElement.scrollHeight]")
+        shown = {"x": 0, "y": 0, "width": size[0], "height": min(size[1], TALLEST)}
+        path = self.pictures / f"{stem}-{kind}.png"
+        page.screenshot(path=path, full_page=True, clip=shown)
 
     def dead_links(self, visit: Visit) -> list[str]:
         """Links of a served page to a file, or a place in a page, that the book does not have."""
