@@ -88,7 +88,7 @@ An entry with several numbers counts once for each."""
 
 def _entry(item: Item, contents: Contents) -> str:
     """One item as a definition: name and place, then what, where, how, and the verdict."""
-    functions = ", ".join(f"`siscm.{name}`" for name in item.functions)
+    functions = ", ".join(f"{{py:obj}}`siscm.{name}`" for name in item.functions)
     seeds = "; ".join(_seeds(item, contents))
     numbers = list(item.numbers(contents))
     kinds = Counter(item.verdicts(contents))
