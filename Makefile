@@ -189,24 +189,27 @@ $(INSTALLED): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
-# What the lock has is taken as it is there; sympy, a need of torch's, wants an older mpmath.
-$(FEATURES_INSTALLED): requirements.lock pyproject.toml
-	$(PYTHON) -m venv $(FEATURES)
-	sed -nE '/^mpmath==/d; s/^([a-zA-Z].*) \\$$/\1/p' requirements.lock > $(FEATURES)/constraints.txt
-	$(FEATURES)/bin/python -m pip install --quiet --disable-pip-version-check \
-		--constraint $(FEATURES)/constraints.txt hatchling editables
-	$(FEATURES)/bin/python -m pip install --quiet --disable-pip-version-check \
-		--constraint $(FEATURES)/constraints.txt --no-build-isolation -e '.[features]' pytest hypothesis
+# An environment of its own: $(1) the folder, $(2) what to install; what the lock has is taken as it
+# is there, but for lines that $(3) deletes.
+define BESIDE
+	$(PYTHON) -m venv $(1)
+	sed -nE '$(3)s/^([a-zA-Z].*) \\$$/\1/p' requirements.lock > $(1)/constraints.txt
+	$(1)/bin/python -m pip install --quiet --disable-pip-version-check \
+		--constraint $(1)/constraints.txt hatchling editables
+	$(1)/bin/python -m pip install --quiet --disable-pip-version-check \
+		--constraint $(1)/constraints.txt --no-build-isolation -e $(2)
 	@touch $@
+endef
+
+# sympy, a need of torch's, wants an older mpmath.
+$(FEATURES_INSTALLED): requirements.lock pyproject.toml
+	$(call BESIDE,$(FEATURES),'.[features]' pytest hypothesis,/^mpmath==/d; )
+
+# A comma would part the arguments.
+MUTMUT := 'mutmut>=3.8,<4'
 
 $(MUTATION_INSTALLED): requirements.lock pyproject.toml
-	$(PYTHON) -m venv $(MUTATION)
-	sed -nE 's/^([a-zA-Z].*) \\$$/\1/p' requirements.lock > $(MUTATION)/constraints.txt
-	$(MUTATION)/bin/python -m pip install --quiet --disable-pip-version-check \
-		--constraint $(MUTATION)/constraints.txt hatchling editables
-	$(MUTATION)/bin/python -m pip install --quiet --disable-pip-version-check \
-		--constraint $(MUTATION)/constraints.txt --no-build-isolation -e '.[test]' 'mutmut>=3.8,<4'
-	@touch $@
+	$(call BESIDE,$(MUTATION),'.[test]' $(MUTMUT))
 
 $(FONTS): $(INSTALLED)
 	@mkdir -p _build/ipython _build/matplotlib

@@ -48,7 +48,7 @@ class Sharing(NamedTuple):
     groups: Groups
     """Positions of experts: whose opinions say something about each other's."""
     likeliest: Groups
-    """The groups that make what was said likeliest; else one group of all predicts better."""
+    """The likeliest: the same, unless one group of all predicts better."""
     table: pd.DataFrame
     """By expert: ``sharing``, and the ends ``low``, ``high`` of its 95 % interval; without these if
     it was given, or if no two of one group met."""
