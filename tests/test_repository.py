@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -208,24 +208,10 @@ def test_the_package_needs_no_extra() -> None:
 # --- commands
 
 
-def make_targets() -> dict[str, str]:
-    """Targets of the Makefile, with the words that `make help` shows for each."""
-    return dict(re.findall(r"^([a-z-]+):[^#\n]*## (.+)$", read("Makefile"), re.MULTILINE))
-
-
 def test_every_target_is_explained_and_phony() -> None:
+    explained = re.findall(r"^([a-z-]+):[^#\n]*## .", read("Makefile"), re.MULTILINE)
     (phony,) = re.findall(r"^\.PHONY: (.+)$", read("Makefile"), re.MULTILINE)
-    assert set(phony.split()) == set(make_targets())
-
-
-def code_in(document: str) -> Iterator[str]:
-    """Everything in a document that is set as code, a line at a time."""
-    text = read(document)
-    for block in re.findall(r"^```.*?\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
-        yield from block.splitlines()
-    yield from re.findall(
-        r"`([^`\n]+)`", re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
-    )
+    assert set(phony.split()) == set(explained)
 
 
 def test_ci_runs_the_commands_of_the_readme() -> None:
@@ -240,9 +226,7 @@ def test_ci_runs_the_commands_of_the_readme() -> None:
     workflow = yaml.safe_load(read(".github/workflows/ci.yml"))
     runs = [step["run"] for step in workflow["jobs"]["check"]["steps"] if "run" in step]
     assert runs == [f"make {target}" for target in on_any_machine]
-    shown = {
-        match.group() for code in code_in("README.md") if (match := re.match(r"make \S+", code))
-    }
+    shown = set(re.findall(r"^make \S+", read("README.md"), re.MULTILINE))
     assert {"make book", "make test"} <= shown
 
 
