@@ -99,8 +99,12 @@ coverage: $(INSTALLED)  ## which branches of the package its tests reach; fails 
 
 # Which mutants: all, or a sample, such as MUTANTS='*[25]': those whose number ends in 2 or 5.
 MUTANTS := *
+
+# mutmut takes every process that ends for a mutant of its own, so joblib may start none.
+NO_WORKERS := JOBLIB_MULTIPROCESSING=0
 mutation: $(MUTATION_INSTALLED)  ## break the core modules in many small ways: do the tests notice? (hours)
-	$(SIMULATED) $(ONE_THREAD) HYPOTHESIS_PROFILE=mutation $(MUTATION)/bin/python -m mutmut run '$(MUTANTS)'
+	$(SIMULATED) $(ONE_THREAD) $(NO_WORKERS) HYPOTHESIS_PROFILE=mutation \
+		$(MUTATION)/bin/python -m mutmut run '$(MUTANTS)'
 	$(MUTATION)/bin/python tests/mutation_score.py
 
 test-real: $(INSTALLED)  ## the tests that read the real files (SISCM_DATA_DIR says where they are)

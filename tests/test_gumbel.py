@@ -275,6 +275,9 @@ def test_what_is_no_distribution_is_refused(
         gumbel.counterfactual_probabilities(first, second, 0)
     with pytest.raises(ValueError, match=rf"\b{words}"):
         gumbel.monte_carlo_probabilities(first, second, 0, 5, np.random.default_rng(0))
+    if words.startswith("observed"):
+        with pytest.raises(ValueError, match=rf"\b{words}"):
+            gumbel.sample_posterior_noise(first, 0, 5, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(
@@ -306,7 +309,7 @@ def test_nobody_can_have_said_the_impossible() -> None:
         gumbel.counterfactual_probabilities(certain, half, 1)
     with pytest.raises(ValueError, match="probability zero"):
         gumbel.monte_carlo_probabilities(certain, half, 1, 5, rng)
-    with pytest.raises(ValueError, match="probability zero"):
+    with pytest.raises(ValueError, match=r"^a label said has probability zero; .* floor\.$"):
         gumbel.sample_posterior_noise(certain, 1, 5, rng)
 
 
@@ -476,6 +479,11 @@ def test_posterior_noise_of_many_experts_at_once() -> None:
     np.testing.assert_array_equal(
         (log_p + noise).argmax(axis=-1), np.broadcast_to(label, (3, 2, 5, 6))
     )
+
+
+def test_posterior_noise_of_two_rows_with_one_label_is_not_the_same() -> None:
+    noise = gumbel.sample_posterior_noise(np.stack([THIRDS] * 2), 1, 5, np.random.default_rng(0))
+    assert (noise[:, 0] != noise[:, 1]).all()
 
 
 @pytest.mark.parametrize("label", [0, 1, 2, 3])

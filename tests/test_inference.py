@@ -211,6 +211,8 @@ def test_refusals() -> None:
     refused(nobody, "expert 4 is in no group", groups=[[0, 2], [1, 3]])
     refused(nobody, "expert 0 stands twice", groups=[[0, 2], [0, 1, 3, 4]])
     refused(nobody, "is 'magic'; it must be 'exact' or 'monte_carlo'.$", method="magic")
+    no_law = np.full((2, 5, 2), np.log(0.6))
+    refused(nobody, r"^the observed or target expert.* row \(0, 0\) sums to 1\.2", log_p=no_law)
     words = "^method='monte_carlo' needs a generator rng; pass a numpy.random.Generator.$"
     refused(nobody, words, method="monte_carlo")
     rng = np.random.default_rng(0)

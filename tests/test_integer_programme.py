@@ -218,16 +218,25 @@ def test_no_more_rounds_than_allowed(monkeypatch: pytest.MonkeyPatch, rounds: in
     assert sum(map(len, calls)) == rounds
 
 
+@pytest.mark.parametrize(
+    ("status", "used", "limits"),
+    [
+        (0, 2, [5, 3, 1]),
+        (0, 0, [5] * 10),
+        (0, None, [5] * 10),
+        (1, 2, [5]),  # stopped short, with a partition: it is not asked again
+    ],
+)
 def test_nodes_are_counted_over_rounds_and_no_gap_is_good_enough(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, status: int, used: int | None, limits: list[int]
 ) -> None:
-    """Each time HiGHS puts everybody with 0 only, which violates triples, after two nodes."""
+    """Each time HiGHS puts everybody with 0 only, which violates triples, after some nodes."""
     asked = []
 
     def branched(cost: np.ndarray, *, options: dict[str, float], **_: object) -> OptimizeResult:
         asked.append((options["node_limit"], options["mip_rel_gap"]))
         return OptimizeResult(
-            status=0, x=(problem.i == 0) * 1.0, mip_dual_bound=-np.inf, mip_node_count=2
+            status=status, x=(problem.i == 0) * 1.0, mip_dual_bound=-np.inf, mip_node_count=used
         )
 
     monkeypatch.setattr(integer_programme, "milp", branched)
@@ -235,7 +244,7 @@ def test_nodes_are_counted_over_rounds_and_no_gap_is_good_enough(
     problem = ring(5)
     triple = (0, np.array([1, 4]))
     problem.solve(Limits(nodes=5, rounds=10))
-    assert asked == [(5, 0), (3, 0), (1, 0)]
+    assert asked == [(limit, 0) for limit in limits]
 
 
 def test_small_gains_are_found() -> None:

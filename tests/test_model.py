@@ -513,14 +513,17 @@ def test_the_order_of_the_observed_does_not_matter(data: Any, fitted: GumbelMaxS
 
 
 def test_contradictions_are_refused_by_name() -> None:
-    X = np.zeros((6, 1))
-    opinions = Opinions.from_codes([[2, 2], [1, 1], [0, 0]] * 2, experts=["Ann", "Cy"])
-    model = GumbelMaxSISCM(DummyClassifier(), partition=[["Ann", "Cy"]]).fit(X, opinions)
-    words = (
-        "instance 0: no noise makes expert 'Ann' say 0 and expert 'Cy' say 2, and they share one"
+    X = pd.DataFrame({"age": 0.0}, index=[f"case {i}" for i in range(6)])
+    opinions = Opinions.from_codes(
+        [[2, 2], [1, 1], [0, 0]] * 2,
+        instances=X.index,
+        experts=["Ann", "Cy"],
+        classes=["lo", "mid", "hi"],
     )
+    model = GumbelMaxSISCM(DummyClassifier(), partition=[["Ann", "Cy"]]).fit(X, opinions)
+    words = "instance 'case 3': no noise makes expert 'Ann' say 'lo' and expert 'Cy' say 'hi', and"
     with pytest.raises(ValueError, match=words):
-        model.counterfactual_proba(X, {"Ann": 0, "Cy": 2})
+        model.counterfactual_proba(X[3:], {"Ann": "lo", "Cy": "hi"})
 
 
 @pytest.mark.parametrize(
