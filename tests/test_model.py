@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pytest
+from joblib import Parallel
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
@@ -16,7 +17,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
-from siscm import GumbelMaxSISCM, Opinions, gumbel, inference
+from siscm import GumbelMaxSISCM, Opinions, gumbel, inference, marginals
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -268,6 +269,11 @@ def test_columns_by_name(data: Any, fitted: GumbelMaxSISCM) -> None:
             fitted.log_marginals(wrong)
     with pytest.raises(ValueError, match="X has 3 features; the model was fitted on 2"):
         fitted.log_marginals(np.zeros((4, 3)))
+    asked = Opinions.from_codes(
+        np.zeros((4, 1), dtype=int), experts=["Ann"], classes=fitted.classes_
+    )
+    with pytest.raises(ValueError, match="X has 3 features; the model was fitted on 2"):
+        fitted.log_marginals(np.zeros((4, 3)), asked)
 
 
 @pytest.mark.parametrize(
@@ -457,12 +463,20 @@ def test_seeds(data: Any) -> None:
     np.testing.assert_array_equal(first, second)
 
 
-def test_number_of_jobs(data: Any) -> None:
+def test_number_of_jobs(data: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     X, opinions = data
+    asked = []
+
+    def workers(n_jobs: int) -> Parallel:
+        asked.append(n_jobs)
+        return Parallel(n_jobs)
+
+    monkeypatch.setattr(marginals, "Parallel", workers)
     one, two = (
         GumbelMaxSISCM(RandomForestClassifier(3), n_jobs=n_jobs).fit(X, opinions)
         for n_jobs in (1, 2)
     )
+    assert asked == [1, 2]
     assert one.partition_ == two.partition_
     np.testing.assert_array_equal(one.log_marginals(X), two.log_marginals(X))
 
@@ -689,7 +703,7 @@ def test_log_marginals_of_opinions_are_aligned_by_id(data: Any, fitted: GumbelMa
 def test_settings_are_checked_when_fitting(data: Any) -> None:
     with pytest.raises(ValueError, match=r"n_samples must be .* got 2\.5"):
         GumbelMaxSISCM(method="monte_carlo", n_samples=2.5).fit(*data)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="RandomState"):
+    with pytest.raises(TypeError, match=r"^random_state is a RandomState; pass .*Generator\.$"):
         GumbelMaxSISCM(random_state=np.random.RandomState(0)).fit(*data)  # type: ignore[arg-type]
 
 

@@ -402,6 +402,7 @@ def test_what_a_limit_leaves_open_is_the_gap() -> None:
     assert best.optimal
     hurried = partition.exact(graph, time_limit=0)
     assert (hurried.objective, hurried.bound) == (-7, -16)
+    assert partition.exact(graph, time_limit=1e6).optimal
 
 
 def test_better_groups_of_parts_that_lie_between_each_other_are_sorted() -> None:
@@ -594,6 +595,10 @@ def test_refining_refuses_what_is_no_partition_into_cliques() -> None:
         ValueError, match=r"0 and 2 are in one group .* no edge; only cliques can be refined\.$"
     ):
         partition.refine(graph, [[0, 1, 2]])
+    with pytest.raises(ValueError, match="1 and 2 are in one group"):
+        partition.refine(
+            graph_of(np.full((3, 3), -1.0), edges[[1, 0, 2]][:, [1, 0, 2]]), [[0], [1, 2]]
+        )
     with pytest.raises(ValueError, match="expert 2 is in no group"):
         partition.refine(graph, [[0, 1]])
 
