@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from itertools import combinations, permutations
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import OptimizeResult
+from scipy.optimize import OptimizeResult, linprog
 from strategies import rngs
 
 from siscm import integer_programme
@@ -339,6 +340,52 @@ def test_rounding_begins_with_those_who_are_most_together() -> None:
     """1 and 2 are less than half together, so 0 can be with one of them only."""
     x = np.array([[0, 0.6, 0.9], [0.6, 0, 0.4], [0.9, 0.4, 0]])
     assert rounded(x).tolist() == [0, 1, 0]
+    assert rounded(np.array([[0, 0.5], [0.5, 0]])).tolist() == [0, 1]  # half is not more than half
+    half = np.array([[0, 0.9, 0.9], [0.9, 0, 0.5], [0.9, 0.5, 0]])
+    assert rounded(half).tolist() == [0, 0, 2]
+
+
+def test_a_relaxation_without_fractions_is_kept_and_heeds_the_clock(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of a path of three, the better pair; nobody branches."""
+    asked = []
+
+    def timed(*args: object, **given: Any) -> OptimizeResult:
+        asked.append(given["options"])
+        return linprog(*args, **given)
+
+    monkeypatch.setattr(integer_programme, "linprog", timed)
+    edges = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]], dtype=bool)
+    weights = np.array([[0, -1, 0], [-1, 0, -0.5], [0, -0.5, 0]])
+    path = programme(weights, edges)
+    path.solve(Limits(nodes=0, rounds=9, deadline=time.monotonic() + 1e3))
+    assert path.proven
+    assert path.number[0] == path.number[1] != path.number[2]
+    assert [0 < options["time_limit"] <= 1e3 for options in asked] == [True]
+
+
+def test_an_inequality_is_dropped_after_two_rounds_slack_that_raised_the_bound(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of two inequalities of a triangle one binds and the other is slack, three times."""
+    raises = iter([0.3, 0.3, 0.6])  # the first one's multiplier; the second time, nothing is gained
+
+    def relaxed(*_: object, **__: object) -> OptimizeResult:
+        marginals = OptimizeResult(marginals=np.array([-next(raises), 0]))
+        return OptimizeResult(status=0, x=np.array([0.6, 0.6, 0.2]), ineqlin=marginals)
+
+    monkeypatch.setattr(integer_programme, "linprog", relaxed)
+    weights = np.array([[0, -1, -1], [-1, 0, 1], [-1, 1, 0]], dtype=float)
+    problem = programme(weights, ~np.eye(3, dtype=bool))
+    problem._add([(0, np.array([1, 2])), (1, np.array([0, 2]))])
+    kept, slack = [], []
+    for _ in range(3):
+        problem._relax(NO_LIMIT)
+        kept.append(problem.inequalities.shape[0])
+        slack.append(problem.slack_for.tolist())
+    assert (kept, slack) == ([2, 2, 1], [[0, 1], [0, 2], [0]])
+    np.testing.assert_allclose(problem.bound, -0.8 - 0.6)
 
 
 def test_an_inequality_that_stays_slack_is_dropped_but_not_the_proof() -> None:
