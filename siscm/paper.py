@@ -55,7 +55,7 @@ LABELS = (
 Contents = Mapping[str, Mapping[str, Any]]
 """What ``expected/`` holds, by name of the file."""
 
-Source = Literal["none", "models", "example", "panel", "synthetic", "counts", "raw", "benchmark"]
+Source = Literal["none", "models", "example", "synthetic", "counts", "raw", "benchmark"]
 
 
 @dataclass(frozen=True)

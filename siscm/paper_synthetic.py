@@ -101,7 +101,7 @@ ITEMS = (
         "Appendix C",
         "Sparsity, edge ratio, adjusted Rand index and 0/1 loss.",
         CHAPTER,
-        "which-opinion-is-observed",
+        "the-sweep",
         (
             *("synthetic.sparsify", "sweep.edge_ratio"),
             *("recovery.adjusted_rand", "sweep.pair_losses"),

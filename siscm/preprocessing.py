@@ -1,4 +1,4 @@
-"""From CIFAR-10H's raw opinions to the paper's training and test set (its Section 6)."""
+"""From CIFAR-10H's raw opinions to the paper's training and test set (its Section 7)."""
 
 from __future__ import annotations
 

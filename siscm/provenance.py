@@ -32,7 +32,6 @@ _DATA: dict[Source, str] = {
     "none": "none",
     "models": "random finite models, by `siscm.populations` and `siscm.random_scms`",
     "example": "a worked example, made up in the chapter",
-    "panel": "a panel simulated by `siscm.simulate.simulate_panel`",
     "synthetic": "simulated by `siscm.synthetic.make_synthetic_panel`",
     "benchmark": "measured by `benchmarks/algorithm1.py`, recorded in `benchmarks/results.json`",
 }

@@ -108,7 +108,7 @@ def test_seeds_are_those_of_the_chapter(item: Item) -> None:
             assert 'sweep(recorded["ours"]["seed"]' in text
         else:  # decided in the package: the chapter must not say otherwise
             assert not re.search(r"\b(seed|random_state)=", text)
-    assert item.seeds or item.source not in ("raw", "synthetic")
+    assert item.seeds or item.source not in ("raw", "synthetic", "models")
 
 
 def test_the_twins_seed_is_the_recorded_one() -> None:

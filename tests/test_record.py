@@ -109,7 +109,7 @@ def test_what_chapter_1_says_of_the_real_panel():
     assert known("copy", "log_loss") > 1.5 * known("marginals only", "log_loss")
 
 
-def test_what_chapter_3_says_of_the_real_panels():
+def test_what_chapter_6_says_of_the_real_panels():
     brexit, agreement = (expected("panels")[name]["figures"] for name in MIN_OPINIONS)
     assert brexit["pairs_in_violation"] == brexit["pairs_together"] == 15
     assert brexit["singleton_groups"] == brexit["experts"] == 6
@@ -140,7 +140,7 @@ def test_what_chapter_3_says_of_the_real_panels():
     )
 
 
-def test_what_chapter_4_says_of_the_published_counts():
+def test_what_chapter_10_says_of_the_published_counts():
     found = expected("cifar10h")["counts"]["figures"]
     assert found["opinions"] == 511_000 == 2_555 * 200
     assert found["people"] == 2_555 == 2_571 - 16
@@ -165,7 +165,7 @@ def test_what_chapter_4_says_of_the_published_counts():
     assert round(paper["opinions"] / paper["experts"]) == 179
 
 
-def test_what_chapter_5_quotes():
+def test_what_chapter_11_quotes():
     content = expected("cifar10h")
     sizes = content["paper"]["sizes"]
     assert (sizes["violations"], sizes["groups"], sizes["singleton_groups"]) == (352, 15, 7)
@@ -177,7 +177,7 @@ def test_what_chapter_5_quotes():
     assert all(twin["copy"] > twin[rule] for rule in content["paper"]["accuracy"])
 
 
-def test_what_chapter_6_quotes():
+def test_what_chapter_12_quotes():
     content = expected("cifar10h")
     sizes, counts = content["paper"]["sizes"], content["counts"]["figures"]
     assert sizes["training_images"] + sizes["test_images"] == 1_560
