@@ -73,7 +73,9 @@ PARALLEL := --numprocesses auto --dist loadfile
 ONE_THREAD := OMP_NUM_THREADS=1
 
 # All tests, in the environment that is given, with options of pytest for those of the package.
+# Another Matplotlib keeps another list of fonts, so it is made here once more.
 define TEST
+	@$(1)/bin/python -c "import matplotlib.font_manager" 2>/dev/null
 	$(SIMULATED) $(ONE_THREAD) $(1)/bin/python -m pytest $(PARALLEL)$(2)
 	$(SIMULATED) $(1)/bin/python -m pytest $(PARALLEL) --nbval --nbval-current-env \
 		--nbval-sanitize-with notebooks/sanitize.cfg notebooks/*.ipynb
@@ -125,7 +127,6 @@ pdf: $(INSTALLED)  ## print the book that was built last with Chromium: _build/s
 test-newest: $(FONTS)  ## the same tests with the newest dependencies there are, in .venv-newest
 	$(PYTHON) -m venv --clear $(NEWEST)
 	$(NEWEST)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[book,test]'
-	@$(NEWEST)/bin/python -c "import matplotlib.font_manager" 2>/dev/null
 	$(call TEST,$(NEWEST))
 
 # Old libraries use what newer ones below them deprecate, and warn of it: no fault of anybody here.
@@ -136,7 +137,6 @@ test-oldest: $(FONTS)  ## the same tests with the oldest that pyproject.toml all
 		--resolution lowest-direct --quiet --output-file $(OLDEST)/requirements.txt
 	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check -r $(OLDEST)/requirements.txt
 	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
-	@$(OLDEST)/bin/python -c "import matplotlib.font_manager" 2>/dev/null
 	$(call TEST,$(OLDEST), -W ignore::DeprecationWarning)
 
 # By another hash seed and number of threads, for neither may show on a page.

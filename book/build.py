@@ -248,18 +248,25 @@ def assemble(root: Path, source: Path) -> None:
         (source / "book" / f"{name}.md").write_text(page(), encoding="utf-8")
 
 
+def jupyter_book(source: Path, setting: str, *options: str) -> None:
+    """Let Jupyter Book make pages of a folder; raise with its report if it warns of anything."""
+    program = Path(sysconfig.get_path("scripts")) / "jupyter-book"
+    finished = subprocess.run(
+        [str(program), "build", str(source), "-W", "--keep-going", "--quiet", *options],
+        env=os.environ | {"SISCM_DATA": setting},
+        check=False,
+        text=True,
+        stdout=subprocess.PIPE,  # on success it would name a folder that the book is about to leave
+    )
+    if finished.returncode:
+        raise BuildError(f"{finished.stdout}\nJupyter Book stopped at the errors or warnings above")
+
+
 def html(root: Path, setting: str) -> Path:
     """Run the notebooks and build the book; return its first page."""
     source = run(root, setting)
     assemble(root, source)
-    jupyter_book = Path(sysconfig.get_path("scripts")) / "jupyter-book"
-    command = [str(jupyter_book), "build", str(source), "-W", "--keep-going", "--all", "--quiet"]
-    environment = os.environ | {"SISCM_DATA": setting}
-    finished = subprocess.run(
-        command, env=environment, check=False, text=True, stdout=subprocess.PIPE
-    )  # on success its report would name a folder that the book is about to leave
-    if finished.returncode:
-        raise BuildError(f"{finished.stdout}\nJupyter Book stopped at the errors or warnings above")
+    jupyter_book(source, setting, "--all")
     target = root / "_build" / f"html{suffix(setting)}"
     shutil.move(source / "_build" / "html", target)
     (target / "index.html").write_text(INDEX, encoding="utf-8")

@@ -6,14 +6,11 @@ It follows SISCM_DATA as book/build.py does, takes the notebooks that the build 
 itself. Needs Chromium or Chrome; the environment variable SISCM_CHROMIUM may name one.
 """
 
-import os
-import subprocess
 import sys
-import sysconfig
 from pathlib import Path
 from typing import Any
 
-from build import ROOT, BuildError, suffix
+from build import ROOT, BuildError, jupyter_book, suffix
 from chromium import find_chromium
 from playwright.sync_api import sync_playwright
 
@@ -53,17 +50,7 @@ def single_page(source: Path, data: str) -> Path:
     """Set all pages as one, from the notebooks that were run for them."""
     if not list((source / "notebooks").glob("*.ipynb")):
         raise BuildError(f"no book to print: {source} holds no notebook; run `make book` first")
-    jupyter_book = Path(sysconfig.get_path("scripts")) / "jupyter-book"
-    command = [str(jupyter_book), "build", str(source), "--builder", "singlehtml"]
-    finished = subprocess.run(
-        [*command, "-W", "--keep-going", "--quiet"],
-        env=os.environ | {"SISCM_DATA": data},
-        check=False,
-        text=True,
-        stdout=subprocess.PIPE,
-    )
-    if finished.returncode:
-        raise BuildError(f"{finished.stdout}\nJupyter Book stopped at the errors or warnings above")
+    jupyter_book(source, data, "--builder", "singlehtml")
     folder = source / "_build" / "singlehtml"
     # It lies beside the first page but addresses everything from the folder above.
     page = folder / "siscm.html"

@@ -19,6 +19,20 @@ _LARGEST = np.float64(1e100)
 """Numbers beyond overflow when a classifier sums up their squares."""
 
 
+def check_opinions(opinions: Any) -> None:
+    """Refuse anything else, such as the table itself.
+
+    Raises
+    ------
+    TypeError
+        Saying how to make them.
+    """
+    if not isinstance(opinions, Opinions):
+        raise TypeError(
+            f"opinions is a {type(opinions).__name__}; make it with Opinions.from_long(table)."
+        )
+
+
 def align_features(X: Any, instances: pd.Index[Any] | None) -> Features:
     """Features with a row an instance, in the order of ``instances``.
 
@@ -251,11 +265,7 @@ def align_experts(opinions: Opinions, experts: pd.Index[Any], classes: pd.Index[
             f"the opinions have the classes {list(opinions.classes)}; the model was fitted "
             f"with {classes.tolist()}. Build them with classes=model.classes_."
         )
-    positions = find(opinions.experts, experts, "expert")
-    if (positions < 0).any():
-        unknown = plain(opinions.experts[int(np.argmin(positions))])
-        raise ValueError(f"expert {unknown!r} was not seen in training.")
-    return positions
+    return _known(opinions.experts.tolist(), experts, "expert")
 
 
 def align_partition(

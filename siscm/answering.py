@@ -22,20 +22,6 @@ from siscm.partition import Groups
 Observed = Opinions | Mapping[Hashable, Any]
 
 
-def check_opinions(opinions: Any) -> None:
-    """Refuse anything else, such as the table itself.
-
-    Raises
-    ------
-    TypeError
-        Saying how to make them.
-    """
-    if not isinstance(opinions, Opinions):
-        raise TypeError(
-            f"opinions is a {type(opinions).__name__}; make it with Opinions.from_long(table)."
-        )
-
-
 class SecondOpinions(ABC):
     """Answers of a fitted model, from its counterfactual distributions.
 

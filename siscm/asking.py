@@ -29,7 +29,7 @@ from siscm.graded import GradedSISCM
 from siscm.model import generators
 from siscm.names import as_index, plain
 from siscm.opinions import NOT_ASKED, Opinions
-from siscm.ways import verdicts, ways_to_go_on
+from siscm.ways import majorities, ways_to_go_on
 
 STRATEGIES = ("nobody", "at random", "most accurate", "likeliest to differ", "most gained")
 """Whom to ask, given one opinion: nobody else; anybody; who was right most often in training; who
@@ -90,7 +90,7 @@ def prospects(
             rng=rng,
             names=Names([plain(names[row])], experts[members].tolist(), classes.tolist()),
         )
-        votes = ways.weight[:, None] * verdicts(ways.labels, k)
+        votes = ways.weight[:, None] * majorities(ways.labels, k)
         silent = said == NOT_ASKED
         says = ways.labels[:, silent, None] == np.arange(k)
         after = np.einsum("suc,sd->ucd", says, votes)

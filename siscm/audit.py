@@ -12,9 +12,7 @@ import pandas as pd
 from scipy.stats import chi2, chi2_contingency, monte_carlo_test
 
 from siscm.checks import FloatArray
-from siscm.image_sets import NO_SET, HiddenSets, hidden_sets
-
-__all__ = ["NO_SET", "HiddenSets", "assignment_tests", "hidden_sets"]
+from siscm.image_sets import NO_SET, HiddenSets
 
 
 def assignment_tests(
@@ -30,7 +28,7 @@ def assignment_tests(
     Parameters
     ----------
     raw, sets
-        A raw table, and what :func:`hidden_sets` found in it.
+        A raw table, and what :func:`siscm.image_sets.hidden_sets` found in it.
     rng, n_resamples
         Draw that many random assignments.
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from siscm.checks import BoolArray, FloatArray, IntArray
 from siscm.gumbel import counterfactual_probabilities
+from siscm.opinions import Opinions
 
 
 class Pairs(NamedTuple):
@@ -33,6 +34,21 @@ class Pairs(NamedTuple):
     instance: IntArray
     observed: IntArray
     target: IntArray
+
+    @classmethod
+    def at(
+        cls,
+        observed: IntArray,
+        target: IntArray,
+        log_p: FloatArray,
+        opinions: Opinions,
+        number: IntArray,
+    ) -> Pairs:
+        """Pairs by the positions (n,) of both opinions; ``number`` (H,) is each expert's group."""
+        i, h, y = opinions.instance_codes, opinions.expert_codes, opinions.label_codes
+        a, b = h[observed], h[target]
+        same = number[a] == number[b]
+        return cls(log_p[observed], log_p[target], y[observed], same, i[observed], a, b)
 
 
 Rule = Callable[[Pairs], FloatArray]

@@ -189,10 +189,10 @@ def _refuse_unlike(train: Opinions, test: Opinions) -> None:
 def pairs_of(log_marginals: FloatArray, opinions: Opinions) -> tuple[Pairs, IntArray]:
     """Every ordered pair of opinions on one instance, and what the targets said (n,)."""
     log_p = opinion_marginals(log_marginals, opinions)
-    a, b = ordered_pairs(opinions)
-    h, y = opinions.expert_codes, opinions.label_codes
-    nobody = np.zeros(len(a), dtype=bool)
-    return Pairs(log_p[a], log_p[b], y[a], nobody, opinions.instance_codes[a], h[a], h[b]), y[b]
+    observed, target = ordered_pairs(opinions)
+    alone = np.arange(len(opinions.experts))
+    pairs = Pairs.at(observed, target, log_p, opinions, alone)
+    return pairs, opinions.label_codes[target]
 
 
 def _means(log_p: FloatArray, opinions: Opinions) -> FloatArray:

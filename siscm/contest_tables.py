@@ -59,12 +59,12 @@ def _between(row: pd.Series[Any], column: str, middle: bool = True) -> str:
     return f"{row[column]:.3f} {ends}" if middle else ends
 
 
-def weights_table(scores: dict[str, Any], caption: str, kind: Data, note: str = "") -> Html:
+def weights_table(scores: dict[str, Any], caption: str, kind: Data) -> Html:
     """Log-losses with more and less of the uniform distribution mixed in."""
     frame = pd.DataFrame(scores["by_instance"])
     frame = frame.pivot_table("log_loss", "method", "weight", sort=False).round(4)
     frame.index.name, frame.columns.name = None, None
-    return table(frame.rename(columns="{:g}".format), caption, kind, note)
+    return table(frame.rename(columns="{:g}".format), caption, kind)
 
 
 def recorded(panel: str, population: str) -> dict[str, Any]:
@@ -139,13 +139,13 @@ def recorded_calibration() -> Html:
     return table(frame, caption, "recorded", origins())
 
 
-def recorded_verdict(part: str = "test") -> Html:
+def recorded_verdict() -> Html:
     """Who is better on the real panels: graded sharing, the rival, or neither, as recorded.
 
     Neither, if the 95 % interval over instances of the difference in log-loss holds zero.
     """
     columns = {
-        f"{panel}, {population}": verdicts(panel, population, part)
+        f"{panel}, {population}": who_leads(panel, population)
         for panel, entry in expected("graded").items()
         for population in entry["populations"]
     }
@@ -158,9 +158,9 @@ def recorded_verdict(part: str = "test") -> Html:
     return table(frame, caption, "recorded", origins(), alarm=RIVAL)
 
 
-def verdicts(panel: str, population: str, part: str = "test") -> pd.Series[Any]:
+def who_leads(panel: str, population: str) -> pd.Series[Any]:
     """Of each rival, whose log-loss is lower: ``"graded"``, :data:`RIVAL`, or ``"neither"``."""
-    rivals = standings_of(recorded(panel, population)[part]).drop(index=GRADED)
+    rivals = standings_of(recorded(panel, population)["test"]).drop(index=GRADED)
     found: pd.Series[Any] = rivals.apply(_verdict, axis=1)
     return found
 

@@ -61,17 +61,7 @@ def all_pairs(
     parts = []
     for a, b in list(iter_pairs(opinions)) or [(nobody, nobody)]:
         for first, second in ((a, b), (b, a)):
-            law = rule(
-                Pairs(
-                    log_p[first],
-                    log_p[second],
-                    y[first],
-                    number[h[first]] == number[h[second]],
-                    opinions.instance_codes[first],
-                    h[first],
-                    h[second],
-                )
-            )
+            law = rule(Pairs.at(first, second, log_p, opinions, number))
             given_to_truth = law[np.arange(len(law)), y[second]]
             part = {"first": first, "second": second, "prediction": predict(law)}
             parts.append(pd.DataFrame({**part, "probability": given_to_truth}))

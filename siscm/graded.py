@@ -10,8 +10,8 @@ import pandas as pd
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from siscm.alignment import align_partition
-from siscm.answering import SecondOpinions, check_opinions
+from siscm.alignment import align_partition, check_opinions
+from siscm.answering import SecondOpinions
 from siscm.checks import FloatArray, IntArray, check_n_samples
 from siscm.chunks import split
 from siscm.contradictions import Names

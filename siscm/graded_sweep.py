@@ -7,12 +7,11 @@ the groups planted are known, and every two of a group share their noise always.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
+from itertools import chain, product
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
 
 from siscm.checks import FloatArray
 from siscm.chunks import split
@@ -20,9 +19,9 @@ from siscm.graph import SimilarityGraph
 from siscm.learned_sweep import LEARNERS, learn
 from siscm.opinions import Opinions
 from siscm.pairs import opinion_marginals
-from siscm.partition import Groups, greedy, group_of
+from siscm.partition import Groups, greedy
 from siscm.pooled import PooledMarginals
-from siscm.progress import shown
+from siscm.progress import run_all
 from siscm.recovery import adjusted_rand
 from siscm.sharing import SharingEvidence
 from siscm.sharing_fit import N_PARTS, choose_groups, experts_sharing
@@ -82,13 +81,12 @@ def graded_sweep(
         draw_panel(seed, repeat, max(n_train), 1, group_sizes)[0] for repeat in range(n_repeats)
     ]
     tasks = list(product(runs, marginals))
-    rows = Parallel(n_jobs, return_as="generator")(
-        delayed(_run)(
-            run, panels[run.repeat].part(0, run.n_train), name, run.sparsity in tolerant, seed
-        )
+    arguments = (
+        (run, panels[run.repeat].part(0, run.n_train), name, run.sparsity in tolerant, seed)
         for run, name in tasks
     )
-    table = pd.DataFrame([row for some in shown(rows, len(tasks), "runs") for row in some])
+    rows = run_all(_run, arguments, len(tasks), n_jobs)
+    table = pd.DataFrame(chain.from_iterable(rows))
     return table.sort_values(["repeat", "m", "s"], kind="stable", ignore_index=True)
 
 
@@ -139,8 +137,7 @@ def _alone(panel: SyntheticPanel, kept: Opinions, some: Opinions) -> FloatArray:
 
 def _sharing(groups: Groups, a: FloatArray, panel: SyntheticPanel) -> dict[str, float]:
     n = len(a)
-    number = group_of(groups, range(n))
-    share = np.where(number[:, None] == number, np.multiply.outer(a, a), 0.0)
+    share = np.where(same_group(groups, n), np.multiply.outer(a, a), 0.0)
     planted = same_group(panel.groups, n)
     pairs = np.triu(np.ones((n, n), dtype=bool), 1)
     return {

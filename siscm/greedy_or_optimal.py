@@ -12,19 +12,19 @@ from __future__ import annotations
 import platform
 from collections.abc import Sequence
 from copy import deepcopy
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import scipy
-from joblib import Parallel, delayed
 
 from siscm import partition
 from siscm.graph import SimilarityGraph
 from siscm.integer_programme import Limits
 from siscm.pages import today, write_expected
 from siscm.partition import TOLERANCE
-from siscm.progress import shown
+from siscm.progress import run_all
 from siscm.recovery import adjusted_rand
 from siscm.sweep import (
     N_REPEATS,
@@ -118,8 +118,8 @@ def compare(
     for repeat in sorted({run.repeat for run in runs}):
         trains[repeat], test = draw_panel(seed, repeat, longest, n_test, group_sizes)
         losses[repeat] = pair_losses(test)["zero_one"]
-    tables = Parallel(n_jobs, return_as="generator")(
-        delayed(_compare)(
+    tasks = (
+        (
             run,
             trains[run.repeat].part(0, run.n_train),
             losses[run.repeat],
@@ -129,8 +129,7 @@ def compare(
         )
         for run in runs
     )
-    rows = [row for table in shown(tables, len(runs), "runs") for row in table]
-    return pd.DataFrame(rows)
+    return pd.DataFrame(chain.from_iterable(run_all(_compare, tasks, len(runs), n_jobs)))
 
 
 def _compare(

@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer
 from sklearn.naive_bayes import GaussianNB
@@ -30,7 +29,7 @@ from siscm.false_alarms import LOGIT, squared_error
 from siscm.graph import SimilarityGraph
 from siscm.marginals import all_log_marginals, fit_marginals
 from siscm.opinions import Opinions
-from siscm.progress import shown
+from siscm.progress import run_all
 from siscm.recovery import adjusted_rand
 from siscm.sweep import (
     N_RESTARTS,
@@ -191,8 +190,8 @@ def learned_sweep(
     true_losses = [pair_losses(test) for _, test in panels]
     tasks = list(product(runs, marginals))
     starts = (0, max(n_train))
-    rows = Parallel(n_jobs, return_as="generator")(
-        delayed(_run)(
+    arguments = (
+        (
             run,
             name,
             *(panels[run.repeat][0].part(start, start + run.n_train) for start in starts),
@@ -202,7 +201,7 @@ def learned_sweep(
         )
         for run, name in tasks
     )
-    table = pd.DataFrame(list(shown(rows, len(tasks), "runs")))
+    table = pd.DataFrame(run_all(_run, arguments, len(tasks), n_jobs))
     return table.sort_values(["repeat", "m", "s"], kind="stable", ignore_index=True)
 
 

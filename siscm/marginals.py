@@ -77,18 +77,17 @@ def fit_marginals(
 
 def _warn_of_constants(opinions: Opinions, counts: IntArray) -> None:
     """Name the experts who only ever said one label: hardly anything is learned from them."""
-    pairs = np.unique(np.stack([opinions.expert_codes, opinions.label_codes]), axis=1)
-    constant = np.flatnonzero(np.bincount(pairs[0], minlength=len(counts)) == 1)
+    said = opinions.tallies
+    constant = np.flatnonzero((said > 0).sum(axis=1) == 1)
     if opinions.n_classes < 2 or len(constant) == 0:
         return
     first = constant[0]
-    label = plain(opinions.classes[pairs[1][pairs[0] == first][0]])
+    label = plain(opinions.classes[int(said[first].argmax())])
     warnings.warn(
         f"{len(constant)} expert(s) only ever said one label (the first: expert "
         f"{plain(opinions.experts[first])!r}, {counts[first]} time(s) {label!r}), so their "
         "marginals are certain of it. Leave out experts with few opinions by "
-        "opinions.select(experts=...), "
-        "or raise min_proba.",
+        "opinions.select(experts=...), or raise min_proba.",
         UserWarning,
         stacklevel=4,
     )

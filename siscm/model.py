@@ -12,8 +12,14 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.validation import check_is_fitted
 
 from siscm import inference
-from siscm.alignment import align_columns, align_experts, align_features, align_partition
-from siscm.answering import SecondOpinions, check_opinions
+from siscm.alignment import (
+    align_columns,
+    align_experts,
+    align_features,
+    align_partition,
+    check_opinions,
+)
+from siscm.answering import SecondOpinions
 from siscm.checks import FloatArray, IntArray
 from siscm.graph import SimilarityGraph
 from siscm.marginals import Features, all_log_marginals, fit_marginals, opinion_log_marginals

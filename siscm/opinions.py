@@ -206,10 +206,8 @@ class Opinions:
                 (classes, n_used, "label"),
             )
         )
-        for names, size, role in (
-            (where, codes.shape[0], "instance"),
-            (who, codes.shape[1], "expert"),
-        ):
+        named = {"instance": where, "expert": who}
+        for (role, names), size in zip(named.items(), codes.shape, strict=True):
             if len(names) != size:
                 raise ValueError(f"{len(names)} {role}s are named, but the array holds {size}.")
         wrong = (codes < NOT_ASKED) | (codes >= len(what))
@@ -240,6 +238,13 @@ class Opinions:
         """(n_instances, k): how many experts said each label."""
         counts = np.zeros((len(self.instances), self.n_classes), dtype=np.int64)
         np.add.at(counts, (self.instance_codes, self.label_codes), 1)
+        return counts
+
+    @property
+    def tallies(self) -> IntArray:
+        """(n_experts, k): how often each expert said each label."""
+        counts = np.zeros((len(self.experts), self.n_classes), dtype=np.int64)
+        np.add.at(counts, (self.expert_codes, self.label_codes), 1)
         return counts
 
     @property

@@ -177,7 +177,7 @@ def today() -> str:
 
 
 def scores(compared: pd.DataFrame) -> pd.DataFrame:
-    """A table of :meth:`siscm.study.Study.compare`, with intervals in brackets.
+    """A table of :func:`siscm.evaluation.compare`, with intervals in brackets.
 
     Scenarios without a pair are left out.
     """

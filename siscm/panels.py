@@ -19,6 +19,7 @@ from scipy.special import log_expit
 from siscm import registry
 from siscm.lewidi import Item, known_groups, read_items
 from siscm.opinions import Opinions
+from siscm.sources import lewidi_path
 
 PanelName = Literal["HS-Brexit", "MD-Agreement"]
 
@@ -230,7 +231,7 @@ def load_lewidi(name: PanelName) -> Panel:
     files = {}
     grouped = name == "HS-Brexit"
     for split in SPLITS:
-        path = registry.lewidi_path(name, split)
+        path = lewidi_path(name, split)
         content = registry.locate(path).read_bytes()
         items += read_items(content, path, split, question.task, grouped)
         files[path] = registry.ENTRIES[path].sha256

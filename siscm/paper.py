@@ -1,16 +1,15 @@
 """What the paper shows and says in numbers, item by item: what an item is, and how it is judged.
 
-The items stand in :mod:`siscm.paper_theory`, :mod:`siscm.paper_synthetic` and
-:mod:`siscm.paper_cifar10h`; :mod:`siscm.provenance` makes a page of them. The paper's numbers,
-ours and the tolerances lie in ``expected/``; no verdict is written down anywhere.
+The items are listed in ``expected/paper.toml``; :mod:`siscm.provenance` makes a page of them. The
+paper's numbers, ours and the tolerances lie beside it; no verdict is written down anywhere.
 """
 
 from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from siscm import verdicts
@@ -37,20 +36,6 @@ MEANING = {
 
 TWIN = "twin: "
 """Before what the twin gives, so that nobody takes it for the real file's."""
-
-LABELS = (
-    *("fig:intro_example", "fig:flowdiagram_inference", "fig:flowdiagram_training"),
-    *("fig:results_real", "fig:results_real_2", "fig:results_synthetic"),
-    *("fig:flowdiag_experiments", "fig:results_groups", "fig:confusion_matrices"),
-    *("tab:acc_table", "alg:greedyalg"),
-    *("eq:gumbelscm", "eq:scm", "eq:samedistr_example", "eq:conditional-stability"),
-    *("eq:cfc_distr_estimator", "eq:optproblem", "eq:optproblem_graph", "eq:multdistr"),
-    *("eq:cprop", "eq:equivalence1", "eq:equivalence2"),
-    *("prop:set invariant", "thm:SCMsetinvariant", "thm:SCMequivalence", "thm:equalprop"),
-    *("cor:equalprop_h", "cor:equalcounterfactuals", "def:counterfactual-stability"),
-    *("thm:pcs_equivalence", "def:pcs_def", "cor:pcs_equivalence", "thm:gumbel"),
-)
-"""Everything that the paper's source gives a label to, but its sections and two questions."""
 
 Contents = Mapping[str, Mapping[str, Any]]
 """What ``expected/`` holds, by name of the file."""
@@ -91,34 +76,26 @@ class Seed:
         What is drawn with it.
     where
         ``module.NAME`` of a constant or ``module.function(argument)`` of a default, both below
-        ``siscm``; ``expected/file:part.key``; or ``default_rng(0)``, as the chapter has it.
+        ``siscm``; ``expected/file:part.key``; or the number that the chapter gives to
+        ``default_rng``.
     """
 
     what: str
-    where: str
-
-    @property
-    def in_chapter(self) -> bool:
-        """Whether the chapter itself makes the generator."""
-        return self.where.startswith("default_rng(")
+    where: str | int
 
     def value(self, contents: Contents) -> int:
         """The seed itself, looked up where it is decided."""
+        if isinstance(self.where, int):
+            return self.where
         if self.where.startswith("expected/"):
             name, _, path = self.where[len("expected/") :].partition(":")
             found: Any = contents[name]
             for key in path.split("."):
                 found = found[key]
             return int(found)
-        if self.in_chapter:
-            return int(self.where[len("default_rng(") : -1])
         name, _, argument = self.where.rstrip(")").partition("(")
         decided = find(f"siscm.{name}")
         return int(default(decided, argument) if argument else decided)
-
-
-def _no_numbers(contents: Contents) -> Iterable[Number]:
-    return ()
 
 
 @dataclass(frozen=True)
@@ -141,10 +118,10 @@ class Item:
         Which data it rests on.
     seeds
         Of the random numbers in it.
-    labels
-        Of :data:`LABELS`: what the paper's source calls it.
     numbers
         From the contents of ``expected/`` to its numbers, judged.
+    labels
+        What the paper's source calls it.
     plain
         The verdict where there is no number; of items on the raw file, once that was run.
     why
@@ -156,11 +133,11 @@ class Item:
     what: str
     chapter: str
     anchor: str
-    functions: tuple[str, ...]
+    functions: Sequence[str]
     source: Source
-    seeds: tuple[Seed, ...] = ()
-    labels: tuple[str, ...] = ()
-    numbers: Callable[[Contents], Iterable[Number]] = field(default=_no_numbers)
+    seeds: Sequence[Seed]
+    numbers: Callable[[Contents], Iterable[Number]]
+    labels: Sequence[str] = ()
     plain: str = REDRAWN
     why: str = ""
 
@@ -216,7 +193,7 @@ def judged(criterion: verdicts.Criterion, cifar10h: Mapping[str, Any]) -> Number
     return Number(criterion.quantity, paper, here, criterion.rule, verdict)
 
 
-def figures(*paths: tuple[str, ...]) -> Callable[[Contents], Iterable[Number]]:
+def figures(*paths: Sequence[str]) -> Callable[[Contents], Iterable[Number]]:
     """The numbers that a run on the real file is judged by, those below these paths."""
 
     def numbers(contents: Contents) -> Iterable[Number]:
@@ -224,7 +201,7 @@ def figures(*paths: tuple[str, ...]) -> Callable[[Contents], Iterable[Number]]:
         every = (*verdicts.raw_criteria(content), *verdicts.criteria(content))
         for path in paths:
             for criterion in every:
-                if criterion.path[: len(path)] == path:
+                if criterion.path[: len(path)] == tuple(path):
                     yield judged(criterion, content)
 
     return numbers

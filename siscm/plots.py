@@ -19,6 +19,7 @@ from siscm.partition import Step, group_of
 BLUE, ORANGE, GREY, PALE = "#0173b2", "#de8f05", "#8c8c8c", "#d9d9d9"
 """Colours that survive colour blindness; every use also differs in shape, line or place."""
 
+MARKERS = "osD^vPX"
 GROUP_COLOURS = (BLUE, ORANGE, "#029e73", "#cc78bc", "#ca9161", "#56b4e9")
 
 
@@ -30,12 +31,19 @@ def log_axis(axes: Axes, values: Iterable[float]) -> None:
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
 
 
+def legend_above(axes: Axes, ncols: int, fontsize: float | None = 9) -> None:
+    """What each mark is, above the panel; by default in small print."""
+    axes.legend(
+        loc="lower center", bbox_to_anchor=(0.5, 1), ncols=ncols, frameon=False, fontsize=fontsize
+    )
+
+
 def finish_lines(axes: Axes) -> None:
     """Horizontal grid lines only, and above the panel what each line is."""
     axes.tick_params(labelsize=9)
     axes.grid(axis="y", color="#e5e5e5")
     axes.grid(axis="x", visible=False)
-    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, frameon=False, fontsize=9)
+    legend_above(axes, 3)
 
 
 def draw_pull(axes: Axes, cases: pd.DataFrame, observed: str, target: str) -> None:
@@ -74,7 +82,7 @@ def draw_pull(axes: Axes, cases: pd.DataFrame, observed: str, target: str) -> No
         xlabel=f"probability that {target} says yes",
         ylabel="cases, by what was expected before",
     )
-    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False, fontsize=10)
+    legend_above(axes, 3, fontsize=10)
 
 
 def draw_shared_noise(

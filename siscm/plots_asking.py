@@ -7,10 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
 from siscm.asking import STRATEGIES
-from siscm.plots import GREY, GROUP_COLOURS
+from siscm.plots import GREY, GROUP_COLOURS, MARKERS, legend_above
 from siscm.worth_asking import ANY, LARGEST
-
-_MARKERS = "osD^"
 
 
 def draw_case(axes: Axes, values: pd.DataFrame) -> None:
@@ -32,7 +30,7 @@ def draw_case(axes: Axes, values: pd.DataFrame) -> None:
     axes.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
     axes.set_xlabel("chance that the decision is right", fontsize=10)
     axes.grid(axis="y", visible=False)
-    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2, frameon=False, fontsize=9)
+    legend_above(axes, 2)
 
 
 def draw_shares(axes: Axes, curve: pd.DataFrame) -> None:
@@ -48,7 +46,7 @@ def draw_shares(axes: Axes, curve: pd.DataFrame) -> None:
         axes.plot(
             curve.index,
             curve[LARGEST, who],
-            marker=_MARKERS[i],
+            marker=MARKERS[i],
             markevery=[-1],
             color=GROUP_COLOURS[i],
             label=who,

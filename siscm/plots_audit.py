@@ -14,7 +14,7 @@ from siscm.checks import FloatArray, IntArray
 from siscm.evaluation import SCENARIOS
 from siscm.graph import SimilarityGraph
 from siscm.partition import group_of
-from siscm.plots import BLUE, GREY, ORANGE, draw_square
+from siscm.plots import BLUE, GREY, ORANGE, draw_square, legend_above
 
 _MARKS = dict(zip(SCENARIOS, (("o", "black"), ("^", BLUE), ("v", ORANGE)), strict=True))
 _MOST = (0, 4, 49)  # meetings in each shade but the last
@@ -64,7 +64,7 @@ def draw_shared(axes: Axes, shared: pd.Series[int], chance: pd.Series[float]) ->
     )
     axes.set_yscale("log")
     axes.set(xlabel="images that two annotators share", ylabel="pairs of annotators")
-    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2, frameon=False)
+    legend_above(axes, 2, fontsize=None)
 
 
 def draw_meetings(
@@ -134,7 +134,7 @@ def draw_profiles(axes: Axes, profiles: pd.DataFrame) -> None:
         ylabel="experts in violation with her",
     )
     axes.margins(y=0.08)
-    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2, frameon=False, fontsize=9)
+    legend_above(axes, 2)
 
 
 def draw_likeness(axes: Axes, likeness: Mapping[str, Any]) -> None:

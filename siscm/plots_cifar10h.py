@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from siscm.checks import BoolArray, FloatArray, IntArray
 from siscm.cifar10_images import ImageArray
 from siscm.cifar10h import CLASSES
-from siscm.plots import BLUE, GREY, ORANGE, PALE, draw_matrix
+from siscm.plots import BLUE, GREY, ORANGE, PALE, draw_matrix, legend_above
 from siscm.published import per_mille
 
 ANIMALS = ("bird", "cat", "deer", "dog", "frog", "horse")
@@ -78,7 +78,7 @@ def draw_histogram(
     axes.set_yscale("log")
     axes.set(xlim=(edges[0], edges[-1]), ylim=(0.6, None), ylabel="annotators (log scale)")
     if marked is not None:
-        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2, frameon=False)
+        legend_above(axes, 2, fontsize=None)
 
 
 def draw_gallery(figure: Figure, counts: pd.DataFrame, pictures: ImageArray | None) -> None:

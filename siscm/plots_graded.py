@@ -11,9 +11,7 @@ from matplotlib.ticker import PercentFormatter
 
 from siscm.checks import FloatArray
 from siscm.contest import GRADED
-from siscm.plots import GREY, GROUP_COLOURS, log_axis
-
-_MARKERS = "osD^v"
+from siscm.plots import GREY, GROUP_COLOURS, MARKERS, legend_above, log_axis
 
 _LINES = ("-", "--", "-.", ":", (0, (5, 1)))
 
@@ -37,7 +35,7 @@ def draw_sharing(axes: Axes, sharing: pd.DataFrame, kinds: Mapping[str, list[str
             middle,
             place[some.index],
             xerr=np.array([middle - some["low"], some["high"] - middle]),
-            fmt=_MARKERS[i],
+            fmt=MARKERS[i],
             color=GROUP_COLOURS[i],
             capsize=3,
             label=name,
@@ -48,7 +46,7 @@ def draw_sharing(axes: Axes, sharing: pd.DataFrame, kinds: Mapping[str, list[str
     axes.set_xlabel("sharing of the noise of her group", fontsize=10)
     axes.set_ylim(-0.6, len(ordered) - 0.4)
     axes.grid(axis="y", visible=False)
-    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, frameon=False, fontsize=9)
+    legend_above(axes, 3)
 
 
 def draw_calibration(axes: Axes, tables: Mapping[str, pd.DataFrame], least: int = 20) -> None:
@@ -67,7 +65,7 @@ def draw_calibration(axes: Axes, tables: Mapping[str, pd.DataFrame], least: int 
         axes.plot(
             some["probability"],
             some["said"],
-            marker=_MARKERS[i],
+            marker=MARKERS[i],
             color=GROUP_COLOURS[i],
             label=name,
         )
@@ -76,7 +74,7 @@ def draw_calibration(axes: Axes, tables: Mapping[str, pd.DataFrame], least: int 
     axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
     axes.set_xlabel("probability given to a label", fontsize=10)
     axes.set_ylabel("how often it was said", fontsize=10)
-    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2, frameon=False, fontsize=9)
+    legend_above(axes, 2)
 
 
 def draw_evidence(axes: Axes, sharing: FloatArray, pairs: Mapping[str, FloatArray]) -> None:
@@ -93,11 +91,11 @@ def draw_evidence(axes: Axes, sharing: FloatArray, pairs: Mapping[str, FloatArra
     for i, (name, values) in enumerate(pairs.items()):
         best = int(np.argmax(values))
         axes.plot(sharing, values, color=GROUP_COLOURS[i], linestyle=_LINES[i], label=name)
-        axes.plot(sharing[best], values[best], _MARKERS[i], color=GROUP_COLOURS[i])
+        axes.plot(sharing[best], values[best], MARKERS[i], color=GROUP_COLOURS[i])
     axes.set_xlim(0, 1)
     axes.set_xlabel(r"sharing $\lambda$", fontsize=10)
     axes.set_ylabel("log-likelihood", fontsize=10)
-    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=1, frameon=False, fontsize=9)
+    legend_above(axes, 1)
 
 
 def draw_found(axes: Axes, sweep: pd.DataFrame) -> None:
@@ -116,7 +114,7 @@ def draw_found(axes: Axes, sweep: pd.DataFrame) -> None:
             mean.index,
             mean,
             yerr=np.array([mean - ari.min(), ari.max() - mean]),
-            marker=_MARKERS[i],
+            marker=MARKERS[i],
             color=GROUP_COLOURS[i],
             linestyle=_LINES[i],
             capsize=2,

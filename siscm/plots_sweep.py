@@ -8,10 +8,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from siscm.plots import GREY, GROUP_COLOURS, log_axis
+from siscm.plots import GREY, GROUP_COLOURS, MARKERS, log_axis
 from siscm.sweep_figures import THRESHOLD, cells
-
-_MARKERS = "osD^v"
 
 
 def draw_sweep(axes: Axes, runs: pd.DataFrame, column: str) -> None:
@@ -31,7 +29,7 @@ def draw_sweep(axes: Axes, runs: pd.DataFrame, column: str) -> None:
             mean[s],
             spread[s],
             color=GROUP_COLOURS[i],
-            marker=_MARKERS[i],
+            marker=MARKERS[i],
             markersize=5,
             capsize=2,
             linewidth=1.3,
@@ -72,7 +70,7 @@ def draw_claim(all_axes: Sequence[Axes], runs: pd.DataFrame) -> None:
             axes.plot(
                 part["edge_ratio"],
                 values[part.index],
-                _MARKERS[i],
+                MARKERS[i],
                 color=GROUP_COLOURS[i],
                 markersize=5,
                 alpha=0.7,

@@ -10,9 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
 from siscm.learned_sweep import MARGINALS, TRUE
-from siscm.plots import GREY, GROUP_COLOURS, finish_lines, log_axis
+from siscm.plots import GREY, GROUP_COLOURS, MARKERS, finish_lines, log_axis
 
-_COLOURS, _MARKERS = ("black", *GROUP_COLOURS), "xosD^v"
+_COLOURS, _MARKERS = ("black", *GROUP_COLOURS), "x" + MARKERS
 
 
 def draw_methods(upper: Axes, lower: Axes, frame: pd.DataFrame) -> None:

@@ -11,9 +11,9 @@ from matplotlib.ticker import PercentFormatter
 
 from siscm.checks import FloatArray, IntArray
 from siscm.false_alarms import NOT_SIMILAR, SIMILAR
-from siscm.plots import BLUE, GREY, GROUP_COLOURS, ORANGE, finish_lines, log_axis
+from siscm.plots import BLUE, GREY, GROUP_COLOURS, MARKERS, ORANGE, finish_lines, log_axis
 
-_COLOURS, _MARKERS, _STYLES = (GREY, *GROUP_COLOURS), "osD^vPX", ("-", "--", ":")
+_COLOURS, _STYLES = (GREY, *GROUP_COLOURS), ("-", "--", ":")
 
 
 def draw_three_steps(
@@ -73,7 +73,7 @@ def draw_apart(all_axes: Sequence[Axes], apart: pd.DataFrame) -> None:
             mean, low, high = by.mean(), by.quantile(0.1), by.quantile(0.9)
             colour = GROUP_COLOURS[i]
             axes.fill_between(mean.index, low, high, color=colour, alpha=0.15, linewidth=0)
-            (drawn,) = axes.plot(mean, color=colour, marker=_MARKERS[i], label=talk)
+            (drawn,) = axes.plot(mean, color=colour, marker=MARKERS[i], label=talk)
             drawn.set(linestyle=_STYLES[i], markersize=9 - 2 * i, markerfacecolor="none")
         axes.set(title=f"{asked} experts asked", xlabel="strength of talk", xlim=(-0.03, 1.03))
         axes.set(xticks=[0, 0.5, 1], ylim=(-0.03, 1))
@@ -123,7 +123,7 @@ def draw_false_alarms(
 
 def _draw_chances(axes: Axes, line: pd.DataFrame, x: str, i: int, label: str) -> None:
     """One line, in the i-th colour and with the i-th marker."""
-    colour, marker = _COLOURS[i % len(_COLOURS)], _MARKERS[i % len(_MARKERS)]
+    colour, marker = _COLOURS[i % len(_COLOURS)], MARKERS[i % len(MARKERS)]
     axes.plot(line[x], line["chance"], color=colour, marker=marker, markersize=6, label=label)
 
 

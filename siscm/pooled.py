@@ -27,8 +27,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from siscm.alignment import align_columns, align_experts, align_features
-from siscm.answering import check_opinions
+from siscm.alignment import align_columns, align_experts, align_features, check_opinions
 from siscm.checks import FloatArray, IntArray
 from siscm.marginals import Features, fit_one, floor, predict_one, seeded, take_rows
 from siscm.names import as_index

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from sklearn.model_selection import train_test_split
 
-from siscm.checks import BoolArray, IntArray
+from siscm.checks import BoolArray
 from siscm.opinions import Opinions
 
 Reading = Literal["released", "paper"]
@@ -102,7 +102,7 @@ def preprocess(
     )
     kept = _left(ALL, all=everything)
 
-    disagreed = everything.instances[_distinct_labels(everything, "instance") > 1]
+    disagreed = everything.instances[(everything.votes > 0).sum(axis=1) > 1]
     disputed = everything.select(instances=disagreed)
     kept |= _left(DISAGREEMENT, all=disputed)
 
@@ -115,15 +115,14 @@ def preprocess(
     kept |= _left(SPLIT, train=train, test=test)
 
     few = _few(train, min_train, reading) | _few(test, min_test, reading)
-    lacking = _distinct_labels(train, "expert") < n_classes
+    lacking = (train.tallies > 0).sum(axis=1) < n_classes
     dropped = few & lacking if joined == "and" else few | lacking
     experts = disputed.experts[~dropped]
     train, test = (part.select(experts=experts) for part in (train, test))
     kept |= _left(EXPERTS, train=train, test=test)
 
     train, test = (
-        part.select(part.instances[_counts(part, "instance") >= LEAST_EXPERTS])
-        for part in (train, test)
+        part.select(part.instances[part.n_by_instance >= LEAST_EXPERTS]) for part in (train, test)
     )
     kept |= _left(IMAGES, train=train, test=test)
     table = pd.DataFrame(kept, index=["opinions", "images", "experts"]).T
@@ -155,24 +154,5 @@ def _left(step: str, **parts: Opinions) -> dict[tuple[str, str], list[int]]:
 
 
 def _few(opinions: Opinions, threshold: int, reading: Reading) -> BoolArray:
-    counts = _counts(opinions, "expert")
+    counts = opinions.n_by_expert
     return counts <= threshold if reading == "released" else counts < threshold
-
-
-def _counts(opinions: Opinions, role: Literal["instance", "expert"]) -> IntArray:
-    """How many opinions there are about each instance, or by each expert."""
-    codes, names = _codes(opinions, role)
-    return np.bincount(codes, minlength=len(names))
-
-
-def _distinct_labels(opinions: Opinions, role: Literal["instance", "expert"]) -> IntArray:
-    """How many different labels each instance was given, or each expert gave."""
-    codes, names = _codes(opinions, role)
-    seen = np.unique(codes * opinions.n_classes + opinions.label_codes)
-    return np.bincount(seen // opinions.n_classes, minlength=len(names))
-
-
-def _codes(opinions: Opinions, role: Literal["instance", "expert"]) -> tuple[IntArray, pd.Index]:
-    if role == "instance":
-        return opinions.instance_codes, opinions.instances
-    return opinions.expert_codes, opinions.experts

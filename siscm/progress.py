@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
+
+from joblib import Parallel, delayed
 
 Item = TypeVar("Item")
 
@@ -58,3 +60,15 @@ def shown(items: Iterable[Item], total: int, name: str) -> Iterator[Item]:
             end = "\n" if number == total else ""
             print(f"\r{name}: {number} of {total}", end=end, file=sys.stderr, flush=True)
         yield item
+
+
+def run_all(
+    function: Callable[..., Item],
+    tasks: Iterable[Iterable[Any]],
+    total: int,
+    n_jobs: int,
+    name: str = "runs",
+) -> list[Item]:
+    """What a function returns for each task, which is its arguments; :func:`shown` as they end."""
+    done = Parallel(n_jobs, return_as="generator")(delayed(function)(*task) for task in tasks)
+    return list(shown(done, total, name))

@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from siscm.pages import ROOT, expected
-from siscm.paper import MEANING, TWIN, Contents, Item, Number, Source
-from siscm.paper_cifar10h import ITEMS as CIFAR10H
-from siscm.paper_synthetic import ITEMS as SYNTHETIC
-from siscm.paper_theory import ITEMS as THEORY
+from siscm.paper import MEANING, TWIN, Contents, Item, Number, Seed, Source, figures, find
 from siscm.sources import ENTRIES, RAW
+from siscm.statements import title_of
 
-PARTS: Mapping[str, tuple[Item, ...]] = {
-    "Theory": THEORY,
-    "Synthetic experts": SYNTHETIC,
-    "CIFAR-10H": CIFAR10H,
-}
+
+def read_items() -> dict[str, list[Item]]:
+    """The items of the paper, by part of the page: ``expected/paper.toml``."""
+    content = tomllib.loads((ROOT / "expected" / "paper.toml").read_text(encoding="utf-8"))
+    decided = content.pop("seeds")
+    return {part: [_item(entry, decided) for entry in entries] for part, entries in content.items()}
+
+
+def _item(entry: dict[str, Any], decided: Mapping[str, str]) -> Item:
+    """An entry of the file; ``decided`` is its table of seeds that no chapter hands out itself."""
+    seeds = [Seed(what, decided[what]) for what in entry.pop("seeds", [])]
+    for what, drawn in entry.pop("drawn", {}).items():
+        seeds += [Seed(what, seed) for seed in drawn]
+    numbers = figures(*entry.pop("judged", []))
+    if "numbers" in entry:
+        numbers = find(f"siscm.paper_numbers.{entry.pop('numbers')}")
+    return Item(**entry, seeds=seeds, numbers=numbers)
+
+
+PARTS = read_items()
 """The items of the paper, by part of the page."""
 
 CONTENTS = ("cifar10h", "synthetic")
@@ -95,7 +110,7 @@ def _entry(item: Item, contents: Contents) -> str:
         f"**{kind}**" + (f" ({n} of {len(numbers)})" if len(kinds) > 1 else "")
         for kind, n in kinds.items()
     )
-    where = f"[{_title(item.chapter)}](../notebooks/{item.chapter}.ipynb#{item.anchor})"
+    where = f"[{title_of(item.chapter)}](../notebooks/{item.chapter}.ipynb#{item.anchor})"
     blocks = [
         f"*Verdict:* {verdict}. {item.why}".rstrip(),
         *_table(numbers),
@@ -106,12 +121,6 @@ def _entry(item: Item, contents: Contents) -> str:
     return "\n\n".join([head, *(f"  {block}" for block in blocks)])
 
 
-def _title(chapter: str) -> str:
-    """What a chapter is called: its first heading."""
-    lines = (ROOT / "notebooks" / f"{chapter}.md").read_text(encoding="utf-8").splitlines()
-    return next(line for line in lines if line.startswith("# ")).removeprefix("# ")
-
-
 def _seeds(item: Item, contents: Contents) -> Iterable[str]:
     """The seeds of what is drawn; where the real file was run, not the twin's."""
     made_up = contents["cifar10h"]["real"] is None
@@ -119,7 +128,7 @@ def _seeds(item: Item, contents: Contents) -> Iterable[str]:
     for what in dict.fromkeys(seed.what for seed in shown):
         same = [seed for seed in shown if seed.what == what]
         values = ", ".join(str(seed.value(contents)) for seed in same)
-        where = "" if same[0].in_chapter else f", `{same[0].where}`"
+        where = "" if isinstance(same[0].where, int) else f", `{same[0].where}`"
         yield f"{values} ({what}{where})"
 
 

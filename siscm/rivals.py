@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import csr_matrix, hstack
+from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import CategoricalNB
 
@@ -42,8 +43,7 @@ class MostFrequent:
     @classmethod
     def fit(cls, opinions: Opinions) -> MostFrequent:
         """Count what each expert said in training."""
-        counts = np.ones((len(opinions.experts), opinions.n_classes))
-        np.add.at(counts, (opinions.expert_codes, opinions.label_codes), 1)
+        counts = opinions.tallies + 1
         return cls(counts / counts.sum(axis=1, keepdims=True))
 
     def __call__(self, pairs: Pairs) -> FloatArray:
@@ -92,7 +92,7 @@ class ProductWithCNB:
             log_cnb = np.full((len(rows), k), -np.inf)
             log_cnb[:, model.classes_] = model.predict_log_proba(given)
             log_p[rows] += log_cnb
-        return _normalised(log_p)
+        return np.asarray(softmax(log_p, axis=-1))
 
 
 def _one_observed(expert: IntArray, label: IntArray, n_experts: int, n_classes: int) -> IntArray:
@@ -100,12 +100,6 @@ def _one_observed(expert: IntArray, label: IntArray, n_experts: int, n_classes: 
     given = np.full((len(expert), n_experts), n_classes, dtype=np.int64)
     given[np.arange(len(expert)), expert] = label
     return given
-
-
-def _normalised(log_p: FloatArray) -> FloatArray:
-    p = np.exp(log_p - log_p.max(axis=-1, keepdims=True))
-    normalised: FloatArray = p / p.sum(axis=-1, keepdims=True)
-    return normalised
 
 
 @dataclass(frozen=True)
@@ -143,7 +137,7 @@ class DawidSkene:
             prior /= prior.sum()
             log_truth = np.tile(np.log(prior), (len(votes), 1))
             np.add.at(log_truth, i, np.log(confusion)[h, :, y])
-            truth = _normalised(log_truth)
+            truth = softmax(log_truth, axis=-1)
         return cls(prior, confusion)
 
     def __call__(self, pairs: Pairs) -> FloatArray:

@@ -29,11 +29,7 @@ left-out parts best on the training parts of both real panels."""
 
 
 def standard_errors(
-    chunks: Iterable[Source],
-    groups: Groups,
-    a: FloatArray,
-    noise: Noise,
-    n_jobs: int | None = None,
+    chunks: Iterable[Source], groups: Groups, a: FloatArray, noise: Noise
 ) -> FloatArray:
     r"""Standard errors (H,) of the log-odds of each expert's sharing.
 
@@ -43,12 +39,10 @@ def standard_errors(
         What the sharing was learned from: see :mod:`siscm.chunks`.
     groups, a, noise
         Positions of experts, their sharing (H,), and the noise.
-    n_jobs
-        Chunks worked on at the same time, as in joblib.
     """
     n = len(a)
     task = partial(_curvature_and_spread, number=group_of(groups, range(n)), a=a, noise=noise)
-    curvature, spread = total(task, chunks, n_jobs)
+    curvature, spread = total(task, chunks)
     # A trace of the identity, for the prior says nothing of the mean.
     prior = (np.eye(n) - (1 - 1e-6) / n) / SPREAD**2
     inverse = np.linalg.inv(curvature + prior)

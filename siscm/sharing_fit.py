@@ -62,15 +62,14 @@ def fit_sharing(
     rng: np.random.Generator,
     groups: Groups | None = None,
     sharing: FloatArray | None = None,
-    n_jobs: int | None = None,
 ) -> Sharing:
     """Who shares a noise with whom and how much, from chunks of instances.
 
     The chunks are read once for each noise tried, and once for the intervals. At any time memory
     holds the chunks at work, what they say, and the evidence of :data:`N_PARTS` parts: for each, at
     most 160 bytes for every pair of experts who met. The result does not depend on how many work,
-    or where (see :func:`siscm.chunks.total`); on how instances are dealt out among chunks it
-    depends as on the folds of any cross-validation.
+    or where, as ``joblib.parallel_config`` says (see :func:`siscm.chunks.total`); on how instances
+    are dealt out among chunks it depends as on the folds of any cross-validation.
 
     Parameters
     ----------
@@ -85,8 +84,6 @@ def fit_sharing(
         Of Algorithm 1; each noise gets the same.
     groups, sharing
         Positions of experts, and :math:`a_h` (H,), to use instead of learning them.
-    n_jobs
-        Chunks worked on at the same time, as in joblib.
 
     Raises
     ------
@@ -100,7 +97,7 @@ def fit_sharing(
         )
     best = -np.inf
     for candidate in CANDIDATES if noise == "likeliest" else (noise,):
-        parts = _evidence_by_part(chunks, candidate, n_jobs, at_least=2 if groups is None else 1)
+        parts = _evidence_by_part(chunks, candidate, at_least=2 if groups is None else 1)
         if groups is None:
             likeliest, found, evidence = choose_groups(parts, n_restarts, rng=deepcopy(rng))
         else:
@@ -118,18 +115,18 @@ def fit_sharing(
         del evidence
     if sharing is None and met:
         a = chosen.table["sharing"].to_numpy()
-        errors = 1.96 * standard_errors(chunks, chosen.groups, a, chosen.noise, n_jobs)
+        errors = 1.96 * standard_errors(chunks, chosen.groups, a, chosen.noise)
         chosen.table["low"] = expit(logit(a) - errors)
         chosen.table["high"] = expit(logit(a) + errors)
     return chosen
 
 
 def _evidence_by_part(
-    chunks: Sequence[Source], noise: Noise, n_jobs: int | None, at_least: int
+    chunks: Sequence[Source], noise: Noise, at_least: int
 ) -> list[SharingEvidence]:
     parts: list[SharingEvidence] = []
     task = partial(SharingEvidence.from_opinions, noise=noise)
-    for number, evidence in enumerate(each(task, chunks, n_jobs)):
+    for number, evidence in enumerate(each(task, chunks)):
         if number < N_PARTS:
             parts.append(evidence)
         else:

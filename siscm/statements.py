@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from siscm import theorems
+from siscm.pages import ROOT
 from siscm.populations import (
     Drawn,
     alike_or_not,
@@ -24,14 +25,6 @@ SIMILAR, GUMBEL = "04_similar_experts", "05_gumbel_max_si_scm"
 
 SECTIONS = {SILENT: 4, WOULD: 4, SIMILAR: 5, GUMBEL: 6}
 """The paper's section that each chapter follows."""
-
-TITLES = {
-    SILENT: "Experts who don't talk",
-    WOULD: 'When "would have said" is "says"',
-    SIMILAR: "Similar experts",
-    GUMBEL: "The Gumbel-Max SI-SCM",
-}
-"""What each chapter is called."""
 
 BROKEN: dict[Models, str] = {
     silent_or_talking: "experts talk",
@@ -151,11 +144,17 @@ STATEMENTS = (
 )
 
 
+def title_of(chapter: str) -> str:
+    """What a chapter is called: its first heading."""
+    lines = (ROOT / "notebooks" / f"{chapter}.md").read_text(encoding="utf-8").splitlines()
+    return next(line for line in lines if line.startswith("# ")).removeprefix("# ")
+
+
 def statements_page() -> str:
     """A page of the book, as Markdown: a row a statement, with its page, check and tests."""
     rows = "\n".join(
         f"| {{prf:ref}}`{s.label}` | {s.name} | {SECTIONS[s.chapter]} | "
-        f"[{TITLES[s.chapter]}](../notebooks/{s.chapter}.ipynb) | `{s.check.__name__}` | "
+        f"[{title_of(s.chapter)}](../notebooks/{s.chapter}.ipynb) | `{s.check.__name__}` | "
         f"{BROKEN[s.models]} |"
         for s in STATEMENTS
     )

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
 
 from siscm import partition
 from siscm.checks import BoolArray, FloatArray, IntArray, check_share
@@ -18,7 +17,7 @@ from siscm.graph import SimilarityGraph
 from siscm.gumbel import counterfactual_probabilities
 from siscm.opinions import Opinions
 from siscm.partition import Groups, group_of
-from siscm.progress import shown
+from siscm.progress import run_all
 from siscm.recovery import adjusted_rand
 from siscm.synthetic import GROUP_SIZES, SyntheticPanel, make_synthetic_panel, sparsify
 
@@ -245,17 +244,16 @@ def sweep(
     """
     cells = grid(n_repeats, n_train, sparsities)
     streams = [stream(seed, cell) for cell in cells]
-    workers = Parallel(n_jobs, return_as="generator")
     panels = [
         draw_panel(seed, repeat, max(n_train), n_test, group_sizes) for repeat in range(n_repeats)
     ]
-    tests = (test for _, test in panels)
-    losses = list(shown(workers(delayed(pair_losses)(t) for t in tests), n_repeats, "test sets"))
-    rows = workers(
-        delayed(run_cell)(cell, panels[cell.repeat][0], losses[cell.repeat], rng, thin)
+    tests = ((test,) for _, test in panels)
+    losses = run_all(pair_losses, tests, n_repeats, n_jobs, "test sets")
+    tasks = (
+        (cell, panels[cell.repeat][0], losses[cell.repeat], rng, thin)
         for cell, rng in zip(cells, streams, strict=True)
     )
-    return pd.DataFrame(list(shown(rows, len(cells), "runs")))
+    return pd.DataFrame(run_all(run_cell, tasks, len(cells), n_jobs))
 
 
 def draw_panel(

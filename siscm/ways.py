@@ -87,7 +87,7 @@ def ways_to_go_on(
     return Ways(labels, weight)
 
 
-def verdicts(labels: IntArray, k: int) -> FloatArray:
+def majorities(labels: IntArray, k: int) -> FloatArray:
     """What most of a panel say: (S, k) from labels (S, n), 1 in sum; a tie is shared."""
     votes = (labels[:, :, None] == np.arange(k)).sum(axis=1)
     top = votes == votes.max(axis=1, keepdims=True)

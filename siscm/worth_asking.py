@@ -106,7 +106,7 @@ def curve(found: pd.DataFrame, shares: Sequence[float]) -> pd.DataFrame:
     ).T.rename_axis("share")
 
 
-def means(values: pd.DataFrame, rng: np.random.Generator, n_bootstrap: int = 1000) -> pd.DataFrame:
+def means(values: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
     """Means of columns over cases, with 95 % intervals by bootstrap over cases.
 
     Returns
@@ -115,12 +115,14 @@ def means(values: pd.DataFrame, rng: np.random.Generator, n_bootstrap: int = 100
         A row a column: ``mean``, ``low``, ``high``.
     """
     n = len(values)
-    drawn = rng.multinomial(n, np.full(n, 1 / n), size=n_bootstrap) / n
+    drawn = rng.multinomial(n, np.full(n, 1 / n), size=1000) / n
     low, high = np.quantile(drawn @ values.to_numpy(dtype=np.float64), [0.025, 0.975], axis=0)
     return pd.DataFrame({"mean": values.mean(), "low": low, "high": high})
 
 
-def standings(found: pd.DataFrame, rng: np.random.Generator, share: float = SHARE) -> pd.DataFrame:
+def policy_standings(
+    found: pd.DataFrame, rng: np.random.Generator, share: float = SHARE
+) -> pd.DataFrame:
     """How often each policy decides rightly, and how far it stays behind asking by gain.
 
     Returns
@@ -209,7 +211,7 @@ def asking_figures(panel: Panel, min_opinions: int = 1, n_folds: int = N_FOLDS) 
     found, _ = held_out_trials(panel, min_opinions, n_folds)
     rng = np.random.default_rng(0)
     tables = {
-        "standings": standings(found, rng),
+        "standings": policy_standings(found, rng),
         "promises": promises(found, rng),
         "net_value": net_value(found),
     }

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import io
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 from raw_table import as_csv, as_zip, cifar_archive, python2_batch
 
+from siscm import registry
 from siscm.checks import IntArray
 from siscm.cifar10h import label_counts
 from siscm.cifar10h_raw import check_raw
@@ -27,8 +30,10 @@ def pictures(rng: np.random.Generator, n: int = 10_000) -> Images:
     return coarse.repeat(8, axis=1).repeat(8, axis=2)
 
 
-def write_files(folder: Path, twin: Twin, images: Images) -> dict[str, str]:
-    """Put a twin's raw file, counts and images into a data folder; return each one's SHA-256."""
+def take_for_real(
+    folder: Path, twin: Twin, images: Images, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Put a twin's raw file, counts and images into a data folder, and register them as real."""
     raw = check_raw(twin.raw)
     published = raw[~raw["annotator"].isin(twin.truth.left_out)]
     contents = {
@@ -39,7 +44,12 @@ def write_files(folder: Path, twin: Twin, images: Images) -> dict[str, str]:
     for path, content in contents.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(content)
-    return {path: hashlib.sha256(content).hexdigest() for path, content in contents.items()}
+    entries = {
+        path: replace(registry.ENTRIES[path], sha256=hashlib.sha256(content).hexdigest())
+        for path, content in contents.items()
+    }
+    monkeypatch.setattr(registry, "ENTRIES", {**registry.ENTRIES, **entries})
+    monkeypatch.setenv("SISCM_DATA_DIR", str(folder))
 
 
 def write_features(file: Path, images: Images, features: npt.NDArray[np.float32]) -> None:

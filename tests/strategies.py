@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -95,10 +96,11 @@ def rngs() -> st.SearchStrategy[np.random.Generator]:
     return st.integers(0, 2**32 - 1).map(np.random.default_rng)
 
 
-def pairs_of_counts() -> st.SearchStrategy[tuple[list[int], list[int]]]:
-    """Two rows of small whole numbers, none all zero: shares with zeros and ties everywhere."""
-    return st.integers(2, 6).flatmap(
-        lambda k: st.tuples(
-            *[st.lists(st.integers(0, 9), min_size=k, max_size=k).filter(any) for _ in range(2)]
-        )
-    )
+@st.composite
+def rational_pairs(draw: st.DrawFn) -> tuple[list[Fraction], list[Fraction], int]:
+    """Two marginals, zeros and ties everywhere, and what the first expert said."""
+    k = draw(st.integers(2, 6))
+    row = st.lists(st.integers(0, 9), min_size=k, max_size=k).filter(any)
+    p, q = ([Fraction(n, sum(counts)) for n in counts] for counts in (draw(row), draw(row)))
+    said = [label for label, share in enumerate(p) if share > 0]
+    return p, q, said[draw(st.integers(0, 5)) % len(said)]

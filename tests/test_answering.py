@@ -11,7 +11,8 @@ import pytest
 from sklearn.base import BaseEstimator
 
 from siscm import GumbelMaxSISCM, Opinions
-from siscm.answering import SecondOpinions, check_opinions
+from siscm.alignment import check_opinions
+from siscm.answering import SecondOpinions
 from siscm.graded import GradedSISCM
 from siscm.marginals import Features
 

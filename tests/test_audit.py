@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from sets_of_images import N_IMAGES, dealt, handed_out
 
-from siscm.audit import assignment_tests, hidden_sets
+from siscm.audit import assignment_tests
+from siscm.image_sets import hidden_sets
 
 CLASSES, HARDER, BY_SET, BY_RESHUFFLE, NEIGHBOURS = (
     "classes fall into sets at random",

@@ -131,7 +131,8 @@ def test_chunks_add_up_to_the_whole(seed: int) -> None:
 def test_errors_add_up_to_the_whole(panel: GradedPanel, chunks: list[Source]) -> None:
     a = np.linspace(0.5, 0.9, 7)
     for n_jobs in (1, 2):
-        found = standard_errors(chunks, GROUPS, a, "gumbel", n_jobs)
+        with joblib.parallel_config(n_jobs=n_jobs):
+            found = standard_errors(chunks, GROUPS, a, "gumbel")
         whole = standard_errors([panel.chunk], GROUPS, a, "gumbel")
         np.testing.assert_allclose(found, whole, rtol=1e-10)
 
@@ -150,12 +151,16 @@ def test_what_the_estimator_learns_is_learned_from_chunks(panel: GradedPanel) ->
 # Anywhere
 
 
+def on_disk(chunks: list[Source], folder: Path) -> list[Source]:
+    """Functions that load the chunks."""
+    for i, chunk in enumerate(chunks):
+        joblib.dump(chunk, folder / f"{i}.joblib")
+    return [partial(joblib.load, folder / f"{i}.joblib") for i in range(len(chunks))]
+
+
 def test_any_number_of_workers_anywhere(chunks: list[Source], tmp_path: Path) -> None:
     expected = fitted(chunks)
-    loaded: list[Source] = []
-    for i, chunk in enumerate(chunks):
-        joblib.dump(chunk, tmp_path / f"{i}.joblib")
-        loaded.append(partial(joblib.load, tmp_path / f"{i}.joblib"))
+    loaded = on_disk(chunks, tmp_path)
     assert fitted(loaded) == expected
     for setting in ({"n_jobs": 2}, {"n_jobs": 3}, {"backend": "loky", "n_jobs": 2}):
         with joblib.parallel_config(**setting):
@@ -167,10 +172,7 @@ def test_a_dask_cluster_is_a_context_manager_away(
     chunks: list[Source], cluster: Client, tmp_path: Path
 ) -> None:
     expected = fitted(chunks)
-    loaded: list[Source] = []
-    for i, chunk in enumerate(chunks):
-        joblib.dump(chunk, tmp_path / f"{i}.joblib")
-        loaded.append(partial(joblib.load, tmp_path / f"{i}.joblib"))
+    loaded = on_disk(chunks, tmp_path)
     before = cluster.run_on_scheduler(done)
     with joblib.parallel_config(backend="dask"):
         assert fitted(loaded) == expected

@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
-from paired import loop_pairs
+from one_by_one import loop_pairs
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 from strategies import log_normalised

@@ -116,7 +116,7 @@ def test_nobody_is_better_where_the_interval_holds_zero(
         for weight in WEIGHTS
     ]
     monkeypatch.setattr(contest_tables, "recorded", lambda *_: {"test": scores})
-    assert contest_tables.verdicts("a panel", "everyone").to_dict() == {
+    assert contest_tables.who_leads("a panel", "everyone").to_dict() == {
         "worse": "graded",
         "unsure": "neither",
         "level": "neither",

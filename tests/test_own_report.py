@@ -17,9 +17,8 @@ from siscm.contest import GRADED
 from siscm.graded import GradedSISCM
 from siscm.own_example import kind_of, write_example
 from siscm.own_features import marginals_for
-from siscm.own_judging import learning
 from siscm.own_panel import check_files
-from siscm.own_report import MOST_SHOWN, make_report
+from siscm.own_report import MOST_SHOWN, learning, make_report
 from siscm.panels import load_panel
 
 PAGE = Path(__file__).parents[1] / "notebooks" / "17_your_panel.md"
@@ -225,7 +224,7 @@ def test_hs_brexit_runs_through(tmp_path, features):
 
 
 def test_md_agreement_runs_through_and_shows_few_of_its_experts(tmp_path, monkeypatch):
-    monkeypatch.setattr("siscm.own_judging.N_FOLDS", 2)
+    monkeypatch.setattr("siscm.own_report.N_FOLDS", 2)
     checked = check_files(*write_example(load_panel("MD-Agreement"), tmp_path))
     assert checked.panel.kinds == {"text": "text", "domain": "category"}
     report = make_report(checked.panel, most_cells=8_000)

@@ -16,6 +16,7 @@ from counting import opinions_per_split
 from siscm import panels, registry
 from siscm.opinions import Opinions
 from siscm.panels import PanelName
+from siscm.sources import lewidi_path
 
 
 def write_panel(
@@ -25,7 +26,7 @@ def write_panel(
     monkeypatch.setenv("SISCM_DATA_DIR", str(folder))
     entries = dict(registry.ENTRIES)
     for split in panels.SPLITS:
-        path = registry.lewidi_path(name, split)
+        path = lewidi_path(name, split)
         content = json.dumps({k: {**item, "split": split} for k, item in items[split].items()})
         file = folder / path
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -144,7 +145,7 @@ def test_conflicts_across_a_real_file_name_file_item_and_expert(
 
 @pytest.mark.usefixtures("small")
 def test_an_altered_file_is_refused_before_it_is_parsed(tmp_path: Path) -> None:
-    path = registry.lewidi_path("HS-Brexit", "test")
+    path = lewidi_path("HS-Brexit", "test")
     (tmp_path / path).write_text("{ not even JSON")
     with pytest.raises(ValueError, match=r"HS-Brexit_test.json is not the file expected.*SHA-256"):
         panels.load_lewidi("HS-Brexit")

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from one_by_one import all_partitions
 from strategies import rngs
 
 from siscm import SimilarityGraph, partition
@@ -35,17 +36,6 @@ def random_graph(rng: np.random.Generator, size: int, levels: int) -> Similarity
     weights = rng.integers(-levels, levels + 1, size=(size, size)) / 3
     edges = np.triu(rng.random((size, size)) < rng.uniform(0.2, 1), 1)
     return graph_of(weights, edges | edges.T)
-
-
-def all_partitions(items: list[int]) -> Iterator[list[list[int]]]:
-    if not items:
-        yield []
-        return
-    first, rest = items[0], items[1:]
-    for groups in all_partitions(rest):
-        yield [[first], *groups]
-        for i, group in enumerate(groups):
-            yield [*groups[:i], [first, *group], *groups[i + 1 :]]
 
 
 def is_clique(graph: SimilarityGraph, group: list[int]) -> bool:

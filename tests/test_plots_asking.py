@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pandas as pd
-import pytest
-from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from test_worth_asking import by_hand
 
 from siscm import plots_asking
 from siscm.worth_asking import ANY, LARGEST, curve, net_value, promises
-
-
-@pytest.fixture
-def axes() -> Iterator[Axes]:
-    figure, axes = plt.subplots()
-    yield axes
-    plt.close(figure)
 
 
 def test_a_case(axes: Axes) -> None:

@@ -3,20 +3,11 @@
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
-import pytest
-from matplotlib import pyplot as plt
 
 from siscm import plots_graded as plots
 from siscm.contest import GRADED
 
 mpl.use("agg")
-
-
-@pytest.fixture
-def axes():
-    figure, axes = plt.subplots()
-    yield axes
-    plt.close(figure)
 
 
 def labels_of(axes):

@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from finite_models import BOTH, SEEDS, by_hand, with_seed
+from finite_models import BOTH, SEEDS, by_hand, spoilt, with_seed
 
 from siscm.properties import (
     conditional_stability,
@@ -96,18 +96,6 @@ def test_with_talk_the_two_notions_part() -> None:
     assert example is not None
     assert example.experts == (0, 1)
     assert "would have said" in str(example)
-
-
-def spoilt(asked: frozenset[int], expert: int, x: int) -> FiniteSCM:
-    """Three experts who say the noise, but for one who says the contrary to one set on one x."""
-
-    def mechanism(members: frozenset[int]) -> np.ndarray:
-        said = np.tile(np.array([[0], [1]]), (2, 1, len(members)))
-        if members == asked:
-            said[x, :, sorted(members).index(expert)] = 1, 0
-        return said
-
-    return FiniteSCM.from_mechanism(mechanism, np.array([0.25, 0.75]), 3, 2)
 
 
 SPOILT = [(asked, h, x) for asked in all_sets(3) for h in sorted(asked) for x in (0, 1)]

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 
 from siscm import partition, recovery
-from siscm.audit import hidden_sets
 from siscm.cifar10h_data import Cifar10H, prepare
 from siscm.graph import SimilarityGraph
+from siscm.image_sets import hidden_sets
 from siscm.model import GumbelMaxSISCM
 from siscm.opinions import Opinions
 

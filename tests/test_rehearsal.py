@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from rehearsal import FEATURES, Images, pictures, write_features, write_files
+from rehearsal import FEATURES, Images, pictures, take_for_real, write_features
 
-from siscm import extract, registry
+from siscm import extract
 from siscm.cifar10h_data import TWIN_SEED, experiment_kind, load_cifar10h, prepare
 from siscm.twin import Twin, simulate_cifar10h
 
@@ -29,13 +29,8 @@ def rehearsal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearsal]:
     folder = tmp_path_factory.mktemp("data")
     twin = simulate_cifar10h(np.random.default_rng(TWIN_SEED))
     images = pictures(np.random.default_rng(0))
-    entries = {
-        path: replace(registry.ENTRIES[path], sha256=sha256)
-        for path, sha256 in write_files(folder, twin, images).items()
-    }
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(registry, "ENTRIES", {**registry.ENTRIES, **entries})
-        patch.setenv("SISCM_DATA_DIR", str(folder))
+        take_for_real(folder, twin, images, patch)
         patch.setenv("SISCM_DATA", "real")
         yield Rehearsal(folder, images, twin)
 

@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from paired import loop_pairs
+from one_by_one import loop_pairs
 from sklearn.linear_model import LogisticRegression
 
 from siscm import Opinions, evaluation

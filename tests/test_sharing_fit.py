@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial, reduce
 from operator import add
 
@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 import pytest
 from graded_panels import GradedPanel, graded_panel, parts_of
+from one_by_one import all_partitions
 from scipy.special import expit, logit
 
 from siscm import Opinions, sharing_errors, sharing_fit
@@ -34,18 +35,6 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 NOISES: list[Noise] = ["gumbel", "uniform"]
 ONE_GROUP: Groups = [list(range(6))]
-
-
-def partitions(experts: Sequence[int]) -> Iterator[Groups]:
-    """All of them: 203 of six experts."""
-    if not experts:
-        yield []
-        return
-    first, *rest = experts
-    for groups in partitions(rest):
-        yield [[first], *groups]
-        for i, group in enumerate(groups):
-            yield [*groups[:i], [first, *group], *groups[i + 1 :]]
 
 
 def inside(evidence: SharingEvidence, groups: Groups, lam: float) -> float:
@@ -91,7 +80,7 @@ def test_the_graph_of_log_likelihoods() -> None:
 def test_the_likeliest_of_all_partitions_at_all_nodes(seed: int) -> None:
     rng = np.random.default_rng(seed)
     everybody = range(int(rng.integers(2, 7)))
-    candidates = list(partitions(everybody))
+    candidates = list(all_partitions(everybody))
     truth = candidates[rng.integers(len(candidates))]
     panel = graded_panel(rng, 12, truth, rng.random(len(everybody)), asked=0.7)
     evidence = evidence_of(panel)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from siscm.statements import SECTIONS, STATEMENTS, TITLES, statements_page
+from siscm.statements import SECTIONS, STATEMENTS, statements_page
 
 CHAPTERS = {
     path.stem: path.read_text("utf-8")
@@ -41,7 +41,6 @@ def test_each_stands_once_in_its_chapter_and_is_checked_there(statement) -> None
         re.DOTALL,
     )
     assert environment
-    assert f"\n# {TITLES[statement.chapter]}\n" in text
     assert f"Section {SECTIONS[statement.chapter]} of the paper" in environment[1]
     assert _runs(text, statement.check.__name__, statement.models.__name__) == 1
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from finite_models import spoilt
 
 from siscm import theorems
 from siscm.examples import contrary
@@ -150,19 +151,6 @@ def test_tally_of_an_equivalence_under_a_premise() -> None:
     assert counts.loc["no"].tolist() == [0, 1]
 
 
-def in_one_place(asked: frozenset[int], x: int) -> Drawn:
-    """Three experts who say the noise, but for the first one of one set, on one x."""
-
-    def mechanism(members: frozenset[int]) -> np.ndarray:
-        said = np.tile(np.array([[0], [1]]), (2, 1, len(members)))
-        if members == asked:
-            said[x, :, 0] = 1, 0
-        return said
-
-    scm = FiniteSCM.from_mechanism(mechanism, np.array([0.25, 0.75]), 3, 2)
-    return Drawn(scm, "one place", False)
-
-
 @pytest.mark.parametrize("x", [0, 1])
 @pytest.mark.parametrize("asked", all_sets(3), ids=sorted)
 def test_no_set_and_no_features_are_left_out(asked, x) -> None:
@@ -170,7 +158,7 @@ def test_no_set_and_no_features_are_left_out(asked, x) -> None:
 
     With another asked, all of the 3/4 with which both say 1 is gone.
     """
-    drawn = in_one_place(asked, x)
+    drawn = Drawn(spoilt(asked, min(asked), x), "one place", False)
     assert not theorems.definition_1(drawn).right
     assert not theorems.theorem_1(drawn).right
     # Together they may say whatever they like: with what each says alone it is not the same.

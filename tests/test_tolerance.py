@@ -352,18 +352,6 @@ def test_half_and_whole_differ_as_whole_and_truth_do() -> None:
 # --- does it work -----------------------------------------------------------------------------
 
 
-def pairs_apart(n_pairs: int, n: int, k: int) -> Opinions:
-    """Experts 2j and 2j + 1 meet on n instances of their own; all say 0."""
-    return Opinions(
-        pd.RangeIndex(n_pairs * n),
-        pd.RangeIndex(2 * n_pairs),
-        pd.RangeIndex(k),
-        np.arange(n_pairs * n).repeat(2),
-        (2 * np.arange(n_pairs).repeat(2 * n)) + np.tile([0, 1], n_pairs * n),
-        np.zeros(2 * n_pairs * n, dtype=np.int64),
-    )
-
-
 def p_values_of_pairs(
     shared: bool, error: float, n_replicates: int, rng: np.random.Generator
 ) -> tuple[Array, Array]:

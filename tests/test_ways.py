@@ -15,7 +15,7 @@ from siscm import ways
 from siscm.contradictions import Names
 from siscm.noises import Noise
 from siscm.several import graded_proba
-from siscm.ways import Ways, verdicts, ways_to_go_on
+from siscm.ways import Ways, majorities, ways_to_go_on
 
 Array = np.ndarray
 
@@ -128,8 +128,8 @@ def test_impossible_opinions_are_refused_by_name() -> None:
 
 def test_most_say_and_ties_are_shared() -> None:
     labels = np.array([[0, 0, 1], [2, 1, 1], [0, 1, 2]])
-    np.testing.assert_allclose(verdicts(labels, 3), [[1, 0, 0], [0, 1, 0], [1 / 3] * 3])
-    np.testing.assert_allclose(verdicts(np.array([[0, 1, 1, 0]]), 2), [[0.5, 0.5]])
+    np.testing.assert_allclose(majorities(labels, 3), [[1, 0, 0], [0, 1, 0], [1 / 3] * 3])
+    np.testing.assert_allclose(majorities(np.array([[0, 1, 1, 0]]), 2), [[0.5, 0.5]])
 
 
 def test_a_majority_is_likelier_the_more_is_shared() -> None:

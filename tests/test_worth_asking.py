@@ -22,8 +22,8 @@ from siscm.worth_asking import (
     means,
     net_value,
     policies,
+    policy_standings,
     promises,
-    standings,
 )
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -92,7 +92,7 @@ def test_intervals_of_means() -> None:
 
 
 def test_standings_compare_like_with_like() -> None:
-    table = standings(by_hand(), np.random.default_rng(0), share=0.5)
+    table = policy_standings(by_hand(), np.random.default_rng(0), share=0.5)
     assert table.loc[(EVERYWHERE, "most accurate"), "right"] == 0.5
     assert table.loc[(EVERYWHERE, "most accurate"), "behind"] == 0.5
     assert table.loc[(LARGEST, "most accurate"), "behind"] == 0.25

@@ -6,7 +6,6 @@ pages, by default _build/html; pictures of all of them are kept in the folder be
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import sys
 import threading
@@ -18,23 +17,14 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "book"))
 
+from chromium import find_chromium
 from visits import Reader, pages_of
 
 ROOT = Path(__file__).resolve().parents[2]
 BOOK = (ROOT / os.environ.get("SISCM_BOOK", "_build/html")).resolve()
 PICTURES = BOOK.with_name(BOOK.name.replace("html", "screenshots"))
-
-
-def chromium() -> str | None:
-    """The browser that `make pdf` prints with."""
-    spec = importlib.util.spec_from_file_location("book_pdf", ROOT / "book" / "chromium.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    found: str | None = module.find_chromium()
-    return found
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -75,7 +65,7 @@ def address(book: Path) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def reader(book: Path, address: str) -> Iterator[Reader]:
     """A browser that opens every page at most once served and once as a file."""
-    executable = chromium()
+    executable = find_chromium()
     if executable is None:
         pytest.skip("no Chromium here: `apt-get install chromium`, or let SISCM_CHROMIUM name one")
     from playwright.sync_api import sync_playwright

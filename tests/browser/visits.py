@@ -152,11 +152,10 @@ class Reader:
             parts = urlsplit(link)
             target = self.book / unquote(parts.path).lstrip("/")
             place = unquote(parts.fragment)
-            if not target.is_file():
-                dead.append(link)
-                continue
-            names = names_in(target) if place and target.suffix == ".html" else {place}
-            if place not in names:
+            found = target.is_file()
+            if found and place and target.suffix == ".html":
+                found = place in names_in(target)
+            if not found:
                 dead.append(link)
         return dead
 

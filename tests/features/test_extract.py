@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from rehearsal import FEATURES, pictures, write_features, write_files
+from rehearsal import FEATURES, pictures, take_for_real, write_features
 
-from siscm import extract, features, registry
+from siscm import extract, features
 from siscm.cifar10h_data import TWIN_SEED, load_cifar10h
 from siscm.twin import simulate_cifar10h
 from siscm.vgg19 import compute_features, load_network
@@ -20,12 +19,7 @@ def test_the_command_extracts_what_is_missing(
 ) -> None:
     twin = simulate_cifar10h(np.random.default_rng(TWIN_SEED))
     images = pictures(np.random.default_rng(0))
-    entries = {
-        path: replace(registry.ENTRIES[path], sha256=sha256)
-        for path, sha256 in write_files(tmp_path, twin, images).items()
-    }
-    monkeypatch.setattr(registry, "ENTRIES", {**registry.ENTRIES, **entries})
-    monkeypatch.setenv("SISCM_DATA_DIR", str(tmp_path))
+    take_for_real(tmp_path, twin, images, monkeypatch)
     needed = extract.images_needed(load_cifar10h("twin").raw)
     write_features(tmp_path / FEATURES, images[needed[8:]], twin.features[needed[8:]])
     assert extract.main([]) == 1
