@@ -33,9 +33,12 @@ PREPARE = """async () => {
     .filter((link) => link.protocol === "file:" && !link.getAttribute("href").startsWith("#"))
     .forEach((link) => link.removeAttribute("href"));
   await window.MathJax?.startup?.promise;
+  for (const image of document.images) image.loading = "eager"; // a lazy one would wait for ever
   await Promise.all([...document.images].map((image) => image.decode().catch(() => {})));
 }"""
 FAULTS = """() => [
+  ...["h1", "h2", ".math", "img"].filter((kind) => !document.querySelector(kind))
+    .map((kind) => `the page has no chapters on it: no ${kind}`),
   ...[...document.querySelectorAll(".math:not(:has(mjx-container)), [data-mml-node=merror]")]
     .map((formula) => `a formula is not set: ${formula.textContent.trim().slice(0, 60)}`),
   ...[...document.images].filter((image) => !image.naturalWidth)

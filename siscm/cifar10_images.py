@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 import tarfile
-import zipfile
 import zlib
 from io import BytesIO
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from siscm import registry
+from siscm.arrays import read_arrays
 from siscm.checks import IntArray
 from siscm.cifar10h import CLASSES, N_IMAGES
 from siscm.sources import IMAGES, JPEG_IMAGES
@@ -58,11 +58,7 @@ def load_jpeg_images() -> tuple[ImageArray, IntArray]:
         As from :func:`load_cifar10_images`.
     """
     content = registry.locate(JPEG_IMAGES).read_bytes()
-    try:
-        with np.load(BytesIO(content), allow_pickle=False) as arrays:
-            images, labels = arrays["images"], arrays["labels"]
-    except (KeyError, TypeError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{JPEG_IMAGES} does not hold images and labels: {error}") from error
+    images, labels = read_arrays(content, JPEG_IMAGES, ["images", "labels"])
     if images.shape != (N_IMAGES, *_SHAPE) or images.dtype != np.uint8:
         raise ValueError(f"{JPEG_IMAGES} holds images {images.dtype} of shape {images.shape}.")
     return images, _checked_labels(labels, JPEG_IMAGES)
@@ -83,7 +79,7 @@ def read_test_batch(archive: Path) -> tuple[ImageArray, IntArray]:
     try:
         batch = _Reader(BytesIO(content), encoding="bytes").load()
     except Exception as error:  # a damaged pickle raises nearly anything
-        raise ValueError(f"{archive}: {_MEMBER} cannot be read safely: {error}") from error
+        raise ValueError(f"{archive}: {_MEMBER} cannot be read safely: {error}") from None
     if not isinstance(batch, dict) or not {b"data", b"labels"} <= batch.keys():
         raise ValueError(f"{archive}: {_MEMBER} does not hold data and labels.")
     pixels = _pixels(batch[b"data"])
@@ -115,7 +111,7 @@ def _member(archive: Path) -> bytes:
                 assert opened_member is not None  # it is a regular file
                 return opened_member.read()
     except (tarfile.TarError, EOFError, zlib.error, OSError) as error:
-        raise ValueError(f"{archive} is not an archive that can be read: {error}") from error
+        raise ValueError(f"{archive} is not an archive that can be read: {error}") from None
     raise ValueError(f"{archive} has no member {_MEMBER}.")
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from io import BytesIO
-
 import numpy as np
 import pandas as pd
 
 from siscm import registry
+from siscm.arrays import read_array
 from siscm.checks import IntArray
 from siscm.sources import COUNTS
 
@@ -45,17 +44,15 @@ def load_cifar10h_counts() -> pd.DataFrame:
     ValueError
         If it is not the file expected, or holds anything but such counts.
     """
-    content = registry.locate(COUNTS).read_bytes()
-    try:
-        counts = np.load(BytesIO(content), allow_pickle=False)
-    except (EOFError, ValueError) as error:
-        raise ValueError(f"{COUNTS} is not a NumPy array file: {error}") from error
-    if counts.shape != (N_IMAGES, len(CLASSES)) or not np.issubdtype(counts.dtype, np.integer):
+    counts = read_array(registry.locate(COUNTS).read_bytes(), COUNTS)
+    if counts.shape != (N_IMAGES, len(CLASSES)) or counts.dtype.kind not in "iu":
         raise ValueError(
             f"{COUNTS} should hold whole numbers of shape ({N_IMAGES}, {len(CLASSES)}), but "
             f"holds {counts.dtype} of shape {counts.shape}."
         )
-    wrong = (counts.min(axis=1) < 0) | (counts.sum(axis=1) <= 0)
+    # So large a count would become another number below, or its sum would.
+    within = (counts >= 0) & (counts <= np.iinfo(np.int32).max)
+    wrong = ~within.all(axis=1) | ~counts.any(axis=1)
     if wrong.any():
         image = int(np.argmax(wrong))
         raise ValueError(

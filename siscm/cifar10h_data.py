@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -80,9 +80,12 @@ def load_cifar10h(kind: Kind | None = None) -> Cifar10H:
     Raises
     ------
     FileNotFoundError, ValueError
-        If a real file is not there, or not as it should be.
+        If a real file is not there, or not as it should be; or there is no such kind.
     """
-    if (kind or experiment_kind()) == "real":
+    chosen = kind or experiment_kind()
+    if chosen not in get_args(Kind):
+        raise ValueError(f"there is no kind {kind!r} of CIFAR-10H; there are twin and real.")
+    if chosen == "real":
         images, _ = load_cifar10_images()
         with warnings.catch_warnings():
             # A reader cannot change what the published file repeats; the chapter on it counts them.

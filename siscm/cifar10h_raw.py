@@ -56,7 +56,7 @@ def load_cifar10h_raw() -> pd.DataFrame:
 
 
 def read_raw(
-    source: Path | BinaryIO,
+    source: str | Path | BinaryIO,
     *,
     image_labels: npt.ArrayLike | None = None,
     complete: bool = False,
@@ -86,8 +86,13 @@ def read_raw(
         If it cannot be read, or is not as documented; names file, column and row (1 is the first
         below the header).
     """
-    if isinstance(source, Path):
-        name, content = str(source), source.read_bytes()
+    if isinstance(source, str | Path):
+        name = str(source)
+        try:
+            content = Path(source).read_bytes()
+        except (OSError, ValueError) as error:  # a NUL in a path is no OSError
+            reason = getattr(error, "strerror", None) or error
+            raise ValueError(f"{name} cannot be read: {reason}. Check the path.") from None
     else:
         name, content = str(getattr(source, "name", "the table")), source.read()
     if content.startswith(b"PK") or name.endswith(".zip"):

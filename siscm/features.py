@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from siscm import registry
+from siscm.arrays import read_array
 from siscm.sources import WEIGHTS
 from siscm.vgg19 import (
     N_FEATURES,
@@ -164,14 +165,22 @@ def _read(file: Path) -> dict[bytes, Features]:
     if not file.exists():
         return {}
     try:
-        table = np.load(file, allow_pickle=False)
-    except (EOFError, ValueError) as error:
-        table, reason = None, str(error)
-    else:
-        reason = "it holds something else"
-    if not isinstance(table, np.ndarray) or table.dtype != _ROW or table.ndim != 1:
-        raise ValueError(f"{file} is not a file of features ({reason}). Move it away.")
+        table = _checked(read_array(file.read_bytes(), "it"))
+    except (IsADirectoryError, ValueError) as error:
+        reason = "it is a folder" if isinstance(error, IsADirectoryError) else error
+        raise ValueError(f"{file} is not a file of features ({reason}). Move it away.") from None
     return dict(zip(table["image"].tolist(), table["features"], strict=True))
+
+
+def _checked(table: npt.NDArray[np.void]) -> npt.NDArray[np.void]:
+    """Rows of a cache: each image once, each feature a number."""
+    if table.dtype != _ROW or table.ndim != 1:
+        raise ValueError("it holds something else")
+    if not np.isfinite(table["features"]).all():
+        raise ValueError("a feature in it is no number")
+    if len(np.unique(table["image"])) < len(table):
+        raise ValueError("an image stands in it twice")
+    return table
 
 
 def _add(file: Path, rows: Mapping[bytes, Features]) -> dict[bytes, Features]:

@@ -7,10 +7,11 @@ Errors name file, item and expert, never the text, which can offend.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
+
+from siscm.json_text import read_json
 
 _LABELS = {"0": 0, "1": 1}
 _GROUPS = {"target group": "target", "control group": "control"}
@@ -67,11 +68,7 @@ def read_items(content: bytes, path: str, split: str, task: str, grouped: bool) 
     ValueError
         If the file is not JSON of this form, or if an item contradicts itself.
     """
-    try:
-        items = json.loads(content.decode("utf-8"), object_pairs_hook=_without_repeats)
-    except (ValueError, RecursionError) as error:
-        # The text may stand in the traceback of the parser: leave it out.
-        raise ValueError(f"{path} is not readable as JSON: {error}.") from None
+    items = read_json(content, path)
     if not isinstance(items, dict) or not items:
         raise ValueError(f"{path} should be one JSON object with an item a key; it is not.")
     return [_read_item(number, item, path, split, task, grouped) for number, item in items.items()]
@@ -93,16 +90,6 @@ def known_groups(items: Sequence[Item]) -> dict[str, str]:
 
 def _refuse(where: str, problem: str) -> NoReturn:
     raise ValueError(f"{where}: {problem}.")
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object's content; json would silently keep the last of two equal keys."""
-    content = dict(pairs)
-    if len(content) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"the key {twice!r} stands twice in one object")
-    return content
 
 
 def _read_item(number: str, item: Any, path: str, split: str, task: str, grouped: bool) -> Item:

@@ -13,7 +13,7 @@ import pandas as pd
 
 from siscm.checks import IntArray
 from siscm.names import encode, given_names, plain, positions, sorted_names
-from siscm.table import check_columns, merge_repeats, refuse_missing
+from siscm.table import as_codes, check_columns, merge_repeats, refuse_missing
 
 NOT_ASKED = -1
 """Code of the label of an expert who was not asked about an instance."""
@@ -191,12 +191,7 @@ class Opinions:
         if isinstance(labels, pd.DataFrame):
             instances = labels.index if instances is None else instances
             experts = labels.columns if experts is None else experts
-        codes = np.asarray(np.ma.filled(labels, NOT_ASKED))
-        if codes.ndim != 2 or not np.issubdtype(codes.dtype, np.integer):
-            raise ValueError(
-                "labels must be a two-dimensional array of integer codes (n_instances, n_experts); "
-                f"got shape {codes.shape} and type {codes.dtype}."
-            )
+        codes = as_codes(labels, NOT_ASKED, bounded=classes is None)
         n_used = int(codes.max()) + 1 if codes.size else 0
         where, who, what = (
             pd.RangeIndex(size) if names is None else given_names(names, role)

@@ -32,6 +32,9 @@ MOSTLY = 0.9
 LARGEST = 1e100
 """Numbers beyond are taken for infinite: their squares are."""
 
+_THOUSANDS = r"[+-]?[1-9]\d{0,2},\d{3}"
+"""A number whose comma may be a decimal one or part thousands."""
+
 RARE = 5
 """A category of fewer training opinions is pooled with the other rare ones."""
 
@@ -98,7 +101,7 @@ def _one_row_each(table: pd.DataFrame, name: str, file: str, problems: Problems)
     if len(gaps):
         problems.add("left out", file, "rows without an instance", rows(gaps), "Give their ids.")
     table = table.dropna(subset=[name])
-    table = table.assign(**{name: same_spelling(table[name], "instance", file, problems)})
+    table[name] = same_spelling(table[name], "instance", file, problems)
     repeated = table.duplicated()
     if repeated.any():
         trouble, where = "rows that repeat an equal one: counted once", rows(table.index[repeated])
@@ -142,6 +145,7 @@ def _columns(
         else:
             kept.append(name)
             new = _filled(column, kind, learned, file, problems)
+            new[1:] = [one.rename(_free(str(one.name), table.columns)) for one in new[1:]]
             filled |= {str(one.name): one for one in new}
             found |= {str(one.name): kind for one in new}
     for trouble, names in dropped.items():
@@ -151,6 +155,13 @@ def _columns(
         advice = "Marginals come from label frequencies."
         problems.add("look", file, "no column that can be used", [], advice)
     return pd.DataFrame(filled, index=table.index).sort_index(), found
+
+
+def _free(name: str, taken: pd.Index[Any]) -> str:
+    """The name, made longer while a column of the file has it."""
+    while name in taken:
+        name += " here"
+    return name
 
 
 def guess_kind(column: pd.Series[Any]) -> Kind | None:
@@ -198,6 +209,11 @@ def _filled(
             what = "gaps, taken for empty texts" if kind == "text" else "gaps, taken for a category"
             _gaps(name, what, gaps, file, problems)
         return [column.fillna("").astype(object)]
+    commas = column.str.contains(",", regex=False, na=False)
+    if commas.any() and column[commas].str.fullmatch(_THOUSANDS).all():
+        trouble = f"column {name!r}: numbers with a comma, read as a decimal one"
+        places = [f"instance {one!r}" for one in commas.index[commas]]
+        problems.add("look", file, trouble, places, "Take commas out if they part thousands.")
     numbers = to_numbers(column.fillna(""))
     infinite = numbers.abs() > LARGEST
     odd = numbers.isna() & ~gaps

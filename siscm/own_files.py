@@ -130,8 +130,9 @@ def read_csv(path: str | Path, problems: Problems, wanted: Sequence[str]) -> pd.
     name = Path(path).name
     try:
         text = _decode(Path(path).read_bytes(), name, problems)
-    except OSError as error:
-        reason = "there is no such file" if isinstance(error, FileNotFoundError) else error.strerror
+    except (OSError, ValueError) as error:  # a NUL in a path is no OSError
+        missing = isinstance(error, FileNotFoundError)
+        reason = "there is no such file" if missing else getattr(error, "strerror", error)
         problems.add("fatal", name, f"cannot be read: {reason}", [], f"Check the path: {path}")
         return None
     if text is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 import pandas as pd
@@ -149,7 +150,7 @@ def _alike(names: dict[str, Any], key: Any) -> list[str]:
 
 def _is_number(name: str) -> bool:
     try:
-        return abs(float(name)) < float("inf")
+        return "_" not in name and abs(float(name)) < float("inf")
     except ValueError:
         return False
 
@@ -168,13 +169,16 @@ def _labels(column: pd.Series[Any], file: str, problems: Problems) -> pd.Series[
 
 
 def _one_spelling(number: str) -> str:
-    return f"{float(number):.12g}"
+    """Without the last digits of a fraction, which may be rounding; whole numbers keep all."""
+    exact, short = Decimal(number), f"{float(number) + 0.0:.12g}"
+    whole = exact == exact.to_integral_value()
+    return f"{exact:.0f}" if whole and exact != Decimal(short) else short
 
 
 def numeric_order(column: pd.Series[Any]) -> list[str] | None:
     """The labels by value if all are numbers; otherwise None, and they are sorted as text."""
     found = column.unique().tolist()
-    return sorted(found, key=float) if all(_is_number(name) for name in found) else None
+    return sorted(found, key=Decimal) if all(_is_number(name) for name in found) else None
 
 
 def in_order(

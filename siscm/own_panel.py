@@ -130,7 +130,7 @@ def check_files(
     panel = _read(
         Path(opinions),
         None if features is None else Path(features),
-        {"instance": instance, "expert": expert, "label": label},
+        {"instance": str(instance), "expert": str(expert), "label": str(label)},
         order,
         kinds or {},
         problems,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
+from siscm.json_text import read_object
 from siscm.kinds import BANNERS, COLOURS, LABELS, Data
 from siscm.registry import setting
 
@@ -154,14 +155,11 @@ def expected(name: str) -> dict[str, Any]:
     ------
     FileNotFoundError
         If there are none; says how to record them.
+    ValueError
+        If the file holds anything but a JSON object.
     """
     path = ROOT / "expected" / f"{name}.json"
-    if not path.exists():
-        raise FileNotFoundError(
-            f"{path.name} is not in expected/; `make record` writes it from the real files."
-        )
-    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return content
+    return read_object(path, "`make record` writes it from the real files")
 
 
 def write_expected(name: str, content: dict[str, Any]) -> None:
@@ -267,7 +265,7 @@ def origin(entry: dict[str, Any]) -> str:
 def benchmark(name: str) -> dict[str, Any]:
     """What a script in ``benchmarks/`` recorded: its ``figures``, ``machine`` and versions."""
     path = ROOT / "benchmarks" / "results.json"
-    entry: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))[name]
+    entry: dict[str, Any] = read_object(path, "`make bench` writes it")[name]
     return entry
 
 

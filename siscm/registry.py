@@ -51,8 +51,10 @@ def setting() -> Setting:
 
 def data_folder() -> Path:
     """The folder of the data files: ``SISCM_DATA_DIR``, or else the user's cache."""
-    folder = os.environ.get("SISCM_DATA_DIR") or pooch.os_cache("siscm")
-    return Path(folder).expanduser().absolute()
+    folder = Path(os.environ.get("SISCM_DATA_DIR") or pooch.os_cache("siscm"))
+    with suppress(RuntimeError):  # ~ of somebody who has no home stays as it is
+        folder = folder.expanduser()
+    return folder.absolute()
 
 
 def locate(path: str) -> Path:
@@ -153,8 +155,8 @@ def _fetch(entry: Entry, folder: Path) -> None:
             )
             staged.replace(target)
             arrived = True
-    except PermissionError as error:
-        raise PermissionError(
+    except (PermissionError, NotADirectoryError, FileExistsError) as error:
+        raise type(error)(
             f"cannot write {entry.path} into the data folder {folder} ({error.strerror}); let "
             "SISCM_DATA_DIR name a folder that can be written."
         ) from error

@@ -1,4 +1,4 @@
-"""A table with one row an opinion: no column or value missing, no opinion twice."""
+"""A table with one row an opinion: no column or value missing, no opinion twice; or of codes."""
 
 from __future__ import annotations
 
@@ -7,8 +7,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_hashable
 
+from siscm.checks import IntArray
 from siscm.names import plain
+
+LARGEST_CODE = np.iinfo(np.int32).max
+"""A label code beyond cannot be a position among classes."""
 
 
 def check_columns(table: pd.DataFrame, columns: dict[str, str]) -> None:
@@ -22,7 +27,7 @@ def check_columns(table: pd.DataFrame, columns: dict[str, str]) -> None:
     if not isinstance(table, pd.DataFrame):
         raise TypeError(f"the table must be a pandas DataFrame, not a {type(table).__name__}.")
     for name in columns.values():
-        if name not in table.columns:
+        if not is_hashable(name) or name not in table.columns:
             raise ValueError(
                 f"the table has no column {name!r}; its columns are {list(table.columns)}. "
                 "Name the columns with instance=, expert= and label=."
@@ -84,3 +89,35 @@ def merge_repeats(
             stacklevel=3,
         )
     return unique
+
+
+def as_codes(labels: Any, not_asked: int, *, bounded: bool) -> IntArray:
+    """A table of label codes, a row an instance and a column an expert.
+
+    Parameters
+    ----------
+    labels
+        An array, nested lists or a DataFrame.
+    not_asked
+        What takes the place of masked values.
+    bounded
+        Whether codes are to be refused that are too large: where nobody says what classes there
+        are, the largest code does.
+
+    Raises
+    ------
+    ValueError
+        If it has not two dimensions, or holds anything but whole numbers that could be codes.
+    """
+    try:
+        codes = np.asarray(np.ma.filled(labels, not_asked))
+    except ValueError as error:  # rows of different lengths
+        raise ValueError(f"labels must be a two-dimensional array: {error}") from None
+    if codes.ndim != 2 or codes.dtype.kind not in "iu":
+        raise ValueError(
+            "labels must be a two-dimensional array of integer codes (n_instances, n_experts); "
+            f"got shape {codes.shape} and type {codes.dtype}."
+        )
+    if bounded and (codes > LARGEST_CODE).any():
+        raise ValueError(f"labels hold the code {codes.max()}, more than there can be classes.")
+    return codes

@@ -17,7 +17,7 @@ import unicodedata
 import warnings
 import zipfile
 from collections.abc import Hashable
-from decimal import Decimal
+from decimal import Context, Decimal
 from pathlib import Path
 from typing import Any
 
@@ -174,12 +174,17 @@ def simply(content: bytes, wanted: str) -> list[dict[str, str]]:
     raise AssertionError(f"no separator finds a column {wanted}")
 
 
+WIDE = Context(prec=6000)
+
+
 def spelling(name: Any) -> str:
     """What every spelling of a name has in common."""
     plain = " ".join(unicodedata.normalize("NFC", str(name)).split()).casefold()
     try:
-        return f"{float(plain):.12g}"
-    except ValueError:
+        exact = Decimal(plain)
+        whole = exact.is_finite() and "_" not in plain and exact == exact.to_integral_value()
+        return str(exact.normalize(WIDE)) if whole else f"{float(plain):.12g}"
+    except (ArithmeticError, ValueError):
         return plain
 
 

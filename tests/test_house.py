@@ -9,10 +9,13 @@ from sklearn.base import BaseEstimator
 
 import siscm
 
-MODULES = sorted(Path(siscm.__file__).parent.glob("*.py"))
+PACKAGE = Path(siscm.__file__).parent
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def lines_of_code(function: ast.FunctionDef) -> int:
+def lines_of_code(function: Function) -> int:
     """From its name to its end, the docstring not counted."""
     first = function.body[0]
     docstring = ast.get_docstring(function) is not None
@@ -32,8 +35,14 @@ def test_a_module_and_its_functions_stay_small(path: Path) -> None:
     source = path.read_text("utf-8")
     assert len(source.splitlines()) <= 300
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.FunctionDef):
+        if isinstance(node, Function):
             assert lines_of_code(node) <= 50, node.name
+
+
+def test_all_modules_lie_in_one_folder() -> None:
+    """Where the reference and what pages mention are compared with them."""
+    assert {path.parent for path in MODULES} == {PACKAGE}
+    assert len(MODULES) > 50
 
 
 ESTIMATORS = [siscm.GradedSISCM, siscm.GumbelMaxSISCM, siscm.PooledMarginals]

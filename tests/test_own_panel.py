@@ -339,3 +339,53 @@ def test_whatever_the_files_hold_there_is_a_panel_or_a_named_error(tmp_path_fact
 def test_an_order_of_numbers_may_be_spelt_as_in_the_file_or_otherwise(check, order):
     grades = said_table().assign(label=np.resize(["1.0", "2.0", "3.0"], 90))
     assert list(check(grades, order=order).panel.opinions.classes) == ["3", "1", "2"]
+
+
+def labelled(*labels):
+    """The table of opinions with these labels in turn."""
+    table = said_table()
+    return table.assign(label=[labels[i % len(labels)] for i in range(len(table))])
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes"),
+    [
+        (["1234567890124", "1234567890123"], ["1234567890123", "1234567890124"]),
+        (["12345678901234568", "12345678901234567"], ["12345678901234567", "12345678901234568"]),
+        (["2", "1_0", "10"], ["10", "1_0", "2"]),  # Python would read 1_0 as ten
+    ],
+)
+def test_labels_that_only_look_alike_stay_apart(check, labels, classes):
+    checked = check(labelled(*labels))
+    assert "mended" not in set(checked.problems["outcome"])
+    assert list(checked.panel.opinions.classes) == classes
+
+
+@pytest.mark.parametrize("labels", [["-0", "0.0", "0", "1"], ["0.30000000000000004", "0.3", "1"]])
+def test_labels_that_are_one_number_are_one(check, labels):
+    checked = check(labelled(*labels))
+    assert only(checked, "one number written in two ways")["outcome"] == "mended"
+    assert list(checked.panel.opinions.classes) == ["0" if "0" in labels else "0.3", "1"]
+
+
+def test_a_comma_that_may_part_thousands_is_to_be_looked_at(check):
+    cost = ["900", "1,250", "12,500", "80"] + [str(i) for i in range(26)]
+    found = only(check(features=features_table(cost=cost)), "numbers with a comma")
+    assert (found["outcome"], found["where"]) == ("look", "instance '001', instance '002'")
+    decimal = ["900", "1,25", "12,500", "80"] + [str(i) for i in range(26)]
+    assert check(features=features_table(cost=decimal)).problems.empty
+
+
+@pytest.mark.parametrize("first", ["dose", "dose is missing"])
+def test_where_gaps_were_takes_no_column_of_the_users_away(check, first):
+    own = {"dose is missing": [i * i % 11 for i in range(30)], "dose": [None, *range(1, 30)]}
+    columns = {first: own.pop(first), **own}
+    X = check(features=features_table(**columns)).panel.X
+    assert X["dose is missing"].tolist() == [i * i % 11 for i in range(30)]
+    assert X["dose is missing here"].tolist() == [1.0] + [0.0] * 29
+
+
+def test_any_name_of_a_column_can_be_the_instances(check):
+    said, known = said_table(), features_table()
+    said, known = (table.rename(columns={"instance": "self"}) for table in (said, known))
+    assert check(said, known, instance="self").problems.empty

@@ -1,6 +1,7 @@
 // What a page looks like to a reader, asked inside the page once it has come to rest.
 async () => {
   await window.MathJax?.startup?.promise;
+  for (const image of document.images) image.loading = "eager"; // a lazy one would wait for ever
   await Promise.all([...document.images].map((image) => image.decode().catch(() => {})));
 
   const brief = (text) => text.trim().replace(/\s+/g, " ").slice(0, 60);
@@ -25,6 +26,7 @@ async () => {
   const images = [...document.images].map((image) => ({
     address: image.src,
     alt: (image.getAttribute("alt") ?? "").trim(),
+    src: image.getAttribute("src"),
     shown: image.complete && image.naturalWidth > 0,
   }));
   const links = [...document.querySelectorAll("a[href]")].map((link) => link.href);

@@ -36,7 +36,14 @@ def test_sets_every_formula(reader: Reader, page: str) -> None:
 def test_shows_every_image_and_says_what_is_on_it(reader: Reader, page: str) -> None:
     images = reader.served(page).seen["images"]
     assert [image["address"] for image in images if not image["shown"]] == []
-    assert [image["address"] for image in images if not image["alt"]] == []
+    # Sphinx gives its file's name to an image for which nobody has written a text.
+    told = [image["alt"] and name_of(image["alt"]) != name_of(image["src"]) for image in images]
+    assert [image["address"] for image, good in zip(images, told, strict=True) if not good] == []
+
+
+def name_of(address: str) -> str:
+    """The last part of an address, without what comes after the file."""
+    return address.partition("?")[0].rpartition("/")[2]
 
 
 def test_links_to_what_exists(reader: Reader, page: str) -> None:
