@@ -152,10 +152,12 @@ def store_pictures(notebooks: Iterable[NotebookNode], folder: Path) -> None:
     for cell in (cell for notebook in notebooks for cell in notebook.cells):
         if "picture" not in cell.metadata:
             continue
-        for output in cell.outputs:
-            if "image/png" in output.get("data", {}):
-                picture = folder / f"{cell.metadata['picture']}.png"
-                picture.write_bytes(base64.b64decode(output.data["image/png"]))
+        name = cell.metadata["picture"]
+        images = [output.get("data", {}).get("image/png") for output in cell.outputs]
+        image = next(filter(None, images), None)
+        if image is None:
+            raise BuildError(f"the cell that should draw the picture {name!r} shows no figure")
+        (folder / f"{name}.png").write_bytes(base64.b64decode(image))
 
 
 def faults(notebook: NotebookNode) -> Iterator[str]:

@@ -169,6 +169,17 @@ def test_a_stream_that_a_kernel_parted_is_one_again() -> None:
     assert [output.get("text") for output in cell.outputs] == ["ab\n", None, "c", "d"]
 
 
+def test_a_picture_is_the_figure_of_its_cell(tmp_path: Path) -> None:
+    cell = nbformat.v4.new_code_cell(metadata={"picture": "panel"})
+    notebook = nbformat.v4.new_notebook(cells=[cell])
+    with pytest.raises(build.BuildError, match="picture 'panel' shows no figure"):
+        build.store_pictures([notebook], tmp_path)
+    shown = {"text/plain": "<Figure>", "image/png": "aGVsbG8="}
+    cell.outputs = [nbformat.v4.new_output("display_data", data=shown)]
+    build.store_pictures([notebook], tmp_path)
+    assert (tmp_path / "panel.png").read_bytes() == b"hello"
+
+
 def edit(change: Callable[[nbformat.NotebookNode], object]) -> Callable[[Path], None]:
     def apply(root: Path) -> None:
         path = root / "notebooks" / "01_toy.ipynb"

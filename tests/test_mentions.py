@@ -23,7 +23,7 @@ import siscm
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
-DOCUMENTS += [*sorted((ROOT / "book").glob("*.md")), *sorted((ROOT / "notebooks").glob("*.md"))]
+DOCUMENTS += [*sorted((ROOT / "book").rglob("*.md")), *sorted((ROOT / "notebooks").glob("*.md"))]
 
 # Set as code, but no name of anything here.
 ELSEWHERE = {
