@@ -28,7 +28,7 @@ def iter_pairs(opinions: Opinions, block: int = BLOCK_PAIRS) -> Iterator[tuple[I
     n_later = end - position - 1
     done = np.concatenate([[0], np.cumsum(n_later)])
     start = 0
-    while start < len(opinions) and done[-1] > done[start]:
+    while done[start] < done[-1]:
         stop = max(start + 1, int(np.searchsorted(done, done[start] + block, side="right")) - 1)
         first = np.repeat(position[start:stop], n_later[start:stop])
         nth = np.arange(len(first)) - np.repeat(done[start:stop] - done[start], n_later[start:stop])
@@ -72,7 +72,7 @@ def opinion_marginals(log_marginals: npt.ArrayLike, opinions: Opinions) -> Float
     except ValueError:
         with np.errstate(over="ignore"):
             total = np.exp(values).sum(axis=-1)
-        worst = int(np.argmax(np.where(np.isnan(total), np.inf, np.abs(total - 1))))
+        worst = int(np.argmax(np.abs(total - 1)))  # nan, if there is one
         raise ValueError(
             f"the marginal of {_name(opinions, worst)} sums to {total[worst]}, not to 1."
         ) from None

@@ -225,6 +225,7 @@ def test_no_more_rounds_than_allowed(monkeypatch: pytest.MonkeyPatch, rounds: in
         (0, 2, [5, 3, 1]),
         (0, 0, [5] * 10),
         (0, None, [5] * 10),
+        (0, 5, [5]),
         (1, 2, [5]),  # stopped short, with a partition: it is not asked again
     ],
 )
@@ -304,9 +305,17 @@ def test_every_violated_triple_is_found_the_worst_first(
     np.testing.assert_allclose([excess[one] for one in found], sorted(excess.values())[::-1])
 
 
-@given(rng=rngs(), size=st.integers(4, 9))
-def test_larger_sets_are_violated(rng: np.random.Generator, size: int) -> None:
-    x = np.triu(rng.random((size, size)) * (rng.random((size, size)) < 0.7) * 0.5, 1)
+def test_of_too_many_the_worst_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(integer_programme, "_CUTS", 1)
+    x = np.zeros((4, 4))
+    x[0, 1:] = x[1:, 0] = [0.6, 0.8, 0.7]
+    ((centre, members),) = violated(x, sets=False)
+    assert (centre, members.tolist()) == (0, [2, 3])
+
+
+@given(rng=rngs(), size=st.integers(4, 9), most=st.sampled_from([0.5, 1]))
+def test_larger_sets_are_violated(rng: np.random.Generator, size: int, most: float) -> None:
+    x = np.triu(rng.random((size, size)) * (rng.random((size, size)) < 0.7) * most, 1)
     x += x.T
     n_triples = len(violated(x, sets=False))
     for v, T in violated(x, sets=True)[n_triples:]:

@@ -44,12 +44,19 @@ def test_every_pair_on_an_instance_once(
     assert sorted(found) == sorted(expected)
 
 
-def test_blocks_are_no_larger_than_asked_or_one_opinions_pairs() -> None:
+@pytest.mark.parametrize("block", [1, 10, 11, 50, 10_000])
+def test_blocks_are_as_large_as_asked_but_hold_all_of_an_opinions_pairs(block: int) -> None:
     opinions = random_opinions(np.random.default_rng(0), 40, 12)
-    for block in (1, 10, 50):
-        sizes = [len(first) for first, _ in iter_pairs(opinions, block)]
-        assert max(sizes) <= max(block, 11)
-        assert len(sizes) > 1
+    later = opinions.to_long().groupby("instance").cumcount(ascending=False).tolist()
+    expected, start = [], 0
+    while sum(later[start:]):
+        stop = start + 1
+        while stop < len(later) and sum(later[start : stop + 1]) <= block:
+            stop += 1
+        expected.append(sum(later[start:stop]))
+        start = stop
+    assert [len(first) for first, _ in iter_pairs(opinions, block)] == expected
+    assert len(expected) > 1 or block == 10_000
 
 
 @given(rng=rngs())
@@ -90,6 +97,15 @@ def test_refusals_name_the_expert_and_the_instance() -> None:
         opinion_marginals(wrong, opinions)
     wrong[0, 1] = np.nan
     with pytest.raises(ValueError, match="expert 'Bob' on instance 'a' sums to nan"):
+        opinion_marginals(wrong, opinions)
+    wrong[1, 0] = [1e3, 0]
+    with pytest.raises(ValueError, match="expert 'Bob' on instance 'a' sums to nan"):
+        opinion_marginals(wrong, opinions)
+    wrong[0, 1] = np.log(0.6)
+    with pytest.raises(ValueError, match="expert 'Ann' on instance 'b' sums to inf"):
+        opinion_marginals(wrong, opinions)
+    wrong[1, 0] = np.log(0.1)  # further from 1 than 1.2 is
+    with pytest.raises(ValueError, match=r"expert 'Ann' on instance 'b' sums to 0\.2"):
         opinion_marginals(wrong, opinions)
     wrong = half.copy()
     wrong[1, 0] = log([1, 0])
