@@ -100,7 +100,7 @@ def _one_row_each(table: pd.DataFrame, name: str, file: str, problems: Problems)
     gaps = table.index[table[name].isna()]
     if len(gaps):
         problems.add("left out", file, "rows without an instance", rows(gaps), "Give their ids.")
-    table = table.dropna(subset=[name])
+    table = table.dropna(subset=[name]).copy()  # older pandas takes it for a part of the first
     table[name] = same_spelling(table[name], "instance", file, problems)
     repeated = table.duplicated()
     if repeated.any():

@@ -95,7 +95,8 @@ def test_odd_values_in_a_raw_table_are_refused_by_name_or_read_right(
 ) -> None:
     table = RAW.astype(object)
     for row, column, value in changes:
-        table[column] = [value if i == row else old for i, old in enumerate(table[column])]
+        values = [value if i == row else old for i, old in enumerate(table[column])]
+        table[column] = pd.Series(values, table.index, dtype=object)
     try:
         found = quietly(check_raw, table, "odd table")
     except Exception as error:
