@@ -149,8 +149,10 @@ def check_raw(
     )
     for label, category in _LABELS.items():
         named = pd.Index(CLASSES).take(opinions[label].to_numpy()).to_numpy(dtype=object)
+        # One by one, for whatever else a cell may hold does not compare with a text.
+        pairs = zip(rows.values(category), named, strict=True)
         rows.refuse(
-            rows.values(category).to_numpy(dtype=object) != named,
+            np.array([not isinstance(value, str) or value != name for value, name in pairs], bool),
             category,
             f"it should name the class of {label!r}, and the classes are {', '.join(CLASSES)}",
         )
