@@ -211,6 +211,10 @@ def test_refusals() -> None:
     refused(nobody, "expert 4 is in no group", groups=[[0, 2], [1, 3]])
     refused(nobody, "expert 0 stands twice", groups=[[0, 2], [0, 1, 3, 4]])
     refused(nobody, "is 'magic'; it must be 'exact' or 'monte_carlo'.$", method="magic")
+    certain = np.full((2, 5, 2), np.log(0.5))
+    certain[1, 3] = [0, -np.inf]
+    words = "instance 1: expert 'Dee' is said to have chosen 1, .* zero; raise .*"
+    refused([[0] + [-1] * 4, [-1, 0, -1, 1, -1]], words, log_p=certain)
     no_law = np.full((2, 5, 2), np.log(0.6))
     refused(nobody, r"^the observed or target expert.* row \(0, 0\) sums to 1\.2", log_p=no_law)
     words = "^method='monte_carlo' needs a generator rng; pass a numpy.random.Generator.$"
