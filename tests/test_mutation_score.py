@@ -54,6 +54,8 @@ def test_contributing_says_what_the_list_of_survivors_says() -> None:
     mutants, tries, noticed = (sum(column) for column in zip(*found, strict=True))
     share = f"{noticed / tries:.0%}".replace("%", " %")
     assert f"| all | {mutants:,} | {tries:,} | {noticed:,} ({share}) |" in table
+    (survivors,) = re.findall(r"```text\n(.*?)```", table, re.DOTALL)
+    assert len(re.findall(r"^  \w", survivors, re.MULTILINE)) == tries - noticed
     words = " ".join((ROOT / "CONTRIBUTING.md").read_text("utf-8").split())
     assert re.search(
         rf"Of {tries:,} small changes to \w+ core modules they noticed {noticed:,} ", words
