@@ -6,6 +6,8 @@ import datetime
 import html
 import inspect
 import json
+import re
+import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -114,21 +116,38 @@ def table(
 
 
 @dataclass(frozen=True)
-class Source:
-    """Python code, highlighted on a page."""
+class Markdown:
+    """Something set by its Markdown on a page, and shown as plain text elsewhere."""
 
-    code: str
+    markup: str
+    text: str
 
     def _repr_markdown_(self) -> str:
-        return f"```python\n{self.code}```"
+        return self.markup
 
     def __repr__(self) -> str:
-        return self.code
+        return self.text
 
 
-def source(function: Callable[..., Any]) -> Source:
+def source(function: Callable[..., Any]) -> Markdown:
     """The code of a function that a page runs, shown from where it is tested."""
-    return Source(inspect.getsource(function))
+    code = inspect.getsource(function)
+    return Markdown(f"```python\n{code}```", code)
+
+
+def say(text: str) -> Markdown:
+    """Sentences of a page whose numbers its code computes, so that none is typed.
+
+    Parameters
+    ----------
+    text
+        Markdown, as a rule an f-string over several lines, which are joined: a blank line ends a
+        paragraph, and a line that begins with a hyphen is a point of a list. Percent signs are set
+        off by a space.
+    """
+    joined = re.sub(r"(?<=\S)\n *(?=[^\s-])", " ", textwrap.dedent(text).strip())
+    spaced = re.sub(r"(?<=\d)%", "\N{NO-BREAK SPACE}%", joined)
+    return Markdown(spaced, spaced)
 
 
 def stamp(figure: Figure, data: Data | None = None) -> None:
@@ -260,36 +279,3 @@ def origin(entry: dict[str, Any]) -> str:
     """When an entry of ``expected/`` was recorded, and from which files."""
     hashes = ", ".join(f"{Path(path).name} {sha[:8]}" for path, sha in entry["files"].items())
     return f"recorded {entry['date']} from {hashes} (SHA-256, first 8 digits)"
-
-
-def benchmark(name: str) -> dict[str, Any]:
-    """What a script in ``benchmarks/`` recorded: its ``figures``, ``machine`` and versions."""
-    path = ROOT / "benchmarks" / "results.json"
-    entry: dict[str, Any] = read_object(path, "`make bench` writes it")[name]
-    return entry
-
-
-def benchmark_note(name: str, cores: str = "one core") -> str:
-    """Which script measured something, when, and on how much of which machine."""
-    entry = benchmark(name)
-    machine = entry["machine"]
-    return (
-        f"benchmarks/{name}.py, {entry['date']}, {cores} of {machine['cores']}, {machine['cpu']}, "
-        f"Python {entry['python']}, NumPy {entry['numpy']}"
-    )
-
-
-def benchmark_table(name: str, words: dict[str, str]) -> Html:
-    """Figures of ``benchmarks/results.json``, measured by a script beside it, never by a page.
-
-    Parameters
-    ----------
-    name
-        Which script.
-    words
-        The figures to show, and what to call each.
-    """
-    figures = benchmark(name)["figures"]
-    measured = {word: f"{figures[key]:,}" for key, word in words.items()}
-    note = benchmark_note(name)
-    return table(pd.Series(measured, name="measured"), "Measured by a script.", "benchmark", note)

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from siscm import sweep, verdicts
+from siscm import measured, sweep, verdicts
 from siscm.cifar10h import CLASSES
 from siscm.conclusions import conclusions
 from siscm.image_features import image_features
 from siscm.model import GumbelMaxSISCM
-from siscm.pages import benchmark
 from siscm.paper import (
     DIFFERS,
     GIVEN,
@@ -39,7 +38,7 @@ from siscm.vgg19 import N_FEATURES
 
 def run_time(contents: Contents) -> Iterable[Number]:
     """That Algorithm 1 is linear in the edges: by what it looks at, and by the time it takes."""
-    synthetic, found = contents["synthetic"], benchmark("algorithm1")["figures"]
+    synthetic, found = contents["synthetic"], measured.results("algorithm1")["figures"]
     paper = synthetic["paper"]["claim"]["exponent_of_edges_in_run_time"]
     tolerance = synthetic["judged_by"]["exponent_of_edges_in_run_time"]["absolute"]
     words = {

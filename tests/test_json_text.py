@@ -10,7 +10,7 @@ import pytest
 from broken import ANY_FILE, assert_ours, broken, broken_json
 from hypothesis import example, given
 
-from siscm import pages
+from siscm import measured, pages
 from siscm.json_text import read_json, read_object
 
 VALID = {"seed": 3, "figures": {"experts": 114, "ARI": 0.9, "é": [1, 2.5, None, True]}}
@@ -55,7 +55,7 @@ def test_recorded_figures_that_are_broken_name_their_file(
     monkeypatch.setattr(pages, "ROOT", tmp_path)
     asked: list[tuple[str, Any]] = [
         ("expected/some.json", lambda: pages.expected("some")),
-        ("benchmarks/results.json", lambda: pages.benchmark("graph")),
+        ("benchmarks/results.json", lambda: measured.results("graph")),
     ]
     for name, ask in asked:
         with pytest.raises(FileNotFoundError, match=f"{name}; `make") as missing:

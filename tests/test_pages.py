@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
 
-from siscm import pages
+from siscm import measured, pages
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_sizes_keep_their_order_where_one_panel_lacks_a_figure():
 
 @pytest.mark.parametrize("name", ["exact_law", "graph", "sweep"])
 def test_benchmarks_name_script_and_date(name):
-    text = repr(pages.benchmark_table(name, {"times_faster": "times faster"}))
+    text = repr(measured.table(name, {"times_faster": "times faster"}))
     assert text.startswith("[measured speed]")
     assert f"benchmarks/{name}.py, 2" in text
     assert "times faster" in text
@@ -152,3 +152,20 @@ def test_the_code_of_a_check_is_shown_as_it_is():
     shown = pages.source(pages.source)
     assert repr(shown).startswith("def source(function")
     assert shown._repr_markdown_() == f"```python\n{shown}```"
+
+
+def test_sentences_are_joined_and_percent_signs_set_off():
+    said = pages.say(
+        f"""
+        It is {0.5:.0%} of
+        them.
+
+        - One,
+          and more.
+        - Two: 3 %.
+        """
+    )
+    text = "It is 50\N{NO-BREAK SPACE}% of them.\n\n- One, and more.\n- Two: 3 %."
+    assert repr(said) == text
+    assert said._repr_markdown_() == text
+    assert repr(pages.say("One line.")) == "One line."

@@ -1,9 +1,12 @@
-"""Sphinx extension of this book: a bar that names the data, no outside host, a reference."""
+"""Sphinx extension of this book: a bar that names the data, numbers, no outside host, the API."""
 
+import numpy as np
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
+from siscm import GumbelMaxSISCM, partition, released
 from siscm.cifar10h_data import experiment_kind
+from siscm.pages import expected
 from siscm.registry import setting
 
 ANNOUNCEMENTS = {
@@ -31,6 +34,27 @@ def link_the_repository(app: Sphinx, config: Config) -> None:
                 "notebook_interface": "jupyterlab",
             },
         }
+
+
+def quote_numbers(app: Sphinx, config: Config) -> None:
+    """Tell pages without cells the numbers that they quote, as ``{{ name }}``: none is typed."""
+    paper = expected("cifar10h")["paper"]
+    setup = paper["setup"]
+    config.myst_substitutions = {
+        "images": f"{paper['sizes']['images']:,}",
+        "images_kept": f"{setup['images_in_the_experiment']:,}",
+        "least_training": f"{setup['least_training_opinions']}",
+        "least_test": f"{setup['least_test_opinions']}",
+        "features": f"{setup['features']}",
+        "synthetic_samples": f"{expected('synthetic')['paper']['setup']['samples']} draws",
+        "zero": _power(released.ZERO),
+        "min_proba": _power(GumbelMaxSISCM().min_proba),
+        "rounding": _power(partition.ROUNDING),
+    }
+
+
+def _power(number: float) -> str:
+    return np.format_float_scientific(number, trim="-", exp_digits=1)
 
 
 def drop_thebe(app: Sphinx, config: Config) -> None:
@@ -63,6 +87,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Connect each to its moment."""
     app.connect("config-inited", announce_the_data)
     app.connect("config-inited", link_the_repository)
+    app.connect("config-inited", quote_numbers)
     app.connect("config-inited", drop_thebe)
     app.connect("autodoc-process-docstring", dress_the_docstring, priority=400)  # before Napoleon
     app.connect("autodoc-skip-member", only_our_own)
