@@ -50,8 +50,13 @@ endef
 help:  ## list the commands
 	@sed -n 's/^\([a-z-]*\):[^#]*## */\1	/p' $(MAKEFILE_LIST) | expand -t 15
 
+# The book on simulated data, by the libraries of the environment that is given.
+define BOOK
+	$(SIMULATED) $(1)/bin/python book/build.py html
+endef
+
 book: $(INSTALLED) $(FONTS)  ## run every notebook on simulated data and build the book: _build/html
-	$(SIMULATED) $(BIN)/python book/build.py html
+	$(call BOOK,$(VENV))
 
 book-real: $(INSTALLED) $(FONTS)  ## the same on the real files: _build/html-real
 	$(CHECK)
@@ -124,13 +129,14 @@ pdf: $(INSTALLED)  ## print the book that was built last with Chromium: _build/s
 	$(SIMULATED) $(BIN)/python book/pdf.py
 
 # Made anew each time, for what is newest changes from day to day. Nothing here is in the lock.
-test-newest: $(FONTS)  ## the same tests with the newest dependencies there are, in .venv-newest
+test-newest: $(FONTS)  ## the same tests, and the book, with the newest dependencies there are, in .venv-newest
 	$(PYTHON) -m venv --clear $(NEWEST)
 	$(NEWEST)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[book,test]'
 	$(call TEST,$(NEWEST))
+	$(call BOOK,$(NEWEST))
 
 # Old libraries use what newer ones below them deprecate, and warn of it: no fault of anybody here.
-test-oldest: $(FONTS)  ## the same tests with the oldest that pyproject.toml allows, in .venv-oldest
+test-oldest: $(FONTS)  ## the same with the oldest that pyproject.toml allows, in .venv-oldest
 	$(PYTHON) -m venv --clear $(OLDEST)
 	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check uv
 	$(OLDEST)/bin/uv pip compile pyproject.toml --extra book --extra test --group build \
@@ -138,6 +144,7 @@ test-oldest: $(FONTS)  ## the same tests with the oldest that pyproject.toml all
 	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check -r $(OLDEST)/requirements.txt
 	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	$(call TEST,$(OLDEST), -W ignore::DeprecationWarning)
+	$(call BOOK,$(OLDEST))
 
 # By another hash seed and number of threads, for neither may show on a page.
 same:  ## build the book twice, and stop if a file of the two differs

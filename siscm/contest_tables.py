@@ -56,7 +56,7 @@ def contest_table(scores: dict[str, Any], caption: str, kind: Data, note: str = 
 
 def _between(row: pd.Series[Any], column: str, middle: bool = True) -> str:
     ends = f"[{row[f'{column}_low']:.3f}, {row[f'{column}_high']:.3f}]"
-    return f"{row[column]:.3f} {ends}" if middle else ends
+    return f"{row[column]:z.3f} {ends}" if middle else ends
 
 
 def weights_table(scores: dict[str, Any], caption: str, kind: Data) -> Html:

@@ -115,8 +115,8 @@ def _none(difference: str, reason: str) -> Effect:
 def _filter(ours: Replay, data: Cifar10H, joined: Literal["or", "and"]) -> Effect:
     """The paper's sentence on who is dropped, in either way to take its "and"."""
     texts = {
-        "or": "dropped: fewer than 130 / 20, or a label missing",
-        "and": "dropped: fewer than 130 / 20, and a label missing",
+        "or": "dropped: too few opinions, or a label missing",
+        "and": "dropped: too few opinions, and a label missing",
     }
     names = ("expert filter", texts[joined])
     other = preprocess(data.raw, reading="paper", joined=joined)

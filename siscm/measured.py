@@ -38,6 +38,5 @@ def table(name: str, words: dict[str, str]) -> pages.Html:
         The figures to show, and what to call each.
     """
     figures = results(name)["figures"]
-    measured = {word: f"{figures[key]:,}" for key, word in words.items()}
-    shown = pd.Series(measured, name="measured")
+    shown = pd.Series({word: f"{figures[key]:,}" for key, word in words.items()}, name="measured")
     return pages.table(shown, "Measured by a script.", "benchmark", note(name))

@@ -31,6 +31,9 @@ STAMP_INCHES = 0.3
 LONG = 25
 """Characters from which a cell of a table is text to be read from the left."""
 
+INTERVAL = re.compile(r"\[([-+.\d]+), ([-+.\d]+)\]")
+"""Two numbers that a table's cell may not part over two lines."""
+
 ROOT = Path(__file__).resolve().parents[1]
 """The project's folder, where ``expected/`` and ``benchmarks/`` lie."""
 
@@ -94,6 +97,7 @@ def table(
     """
     kind = data or setting()
     frame = frame.to_frame() if isinstance(frame, pd.Series) else frame
+    caption = _spaced(caption)
     index = not isinstance(frame.index, pd.RangeIndex)
     badge = (
         f'<span class="siscm-data" style="background:{COLOURS[kind]};color:#fff;'
@@ -102,7 +106,7 @@ def table(
     small = f"<br><small>{html.escape(note)}</small>" if note else ""
     sentences = frame.map(lambda cell: isinstance(cell, str) and len(cell) > LONG).any(axis=None)
     words = " siscm-words" if sentences else ""
-    body = frame.to_html(index=index, border=0, na_rep="")
+    body = INTERVAL.sub(r"[\1,&nbsp;\2]", frame.to_html(index=index, border=0, na_rep=""))
     if alarm is not None:
         cell = f"<td>{html.escape(alarm)}</td>"
         body = body.replace(cell, cell.replace("<td>", f'<td class="siscm-alarm" {ALARM_STYLE}>'))
@@ -145,9 +149,14 @@ def say(text: str) -> Markdown:
         paragraph, and a line that begins with a hyphen is a point of a list. Percent signs are set
         off by a space.
     """
-    joined = re.sub(r"(?<=\S)\n *(?=[^\s-])", " ", textwrap.dedent(text).strip())
-    spaced = re.sub(r"(?<=\d)%", "\N{NO-BREAK SPACE}%", joined)
+    joined = re.sub(r"(?<=\S)\n *(?!- |\s)", " ", textwrap.dedent(text).strip())
+    spaced = _spaced(joined)
     return Markdown(spaced, spaced)
+
+
+def _spaced(text: str) -> str:
+    """A sentence with its percent signs set off by a space."""
+    return re.sub(r"(?<=\d)%", "\N{NO-BREAK SPACE}%", text)
 
 
 def stamp(figure: Figure, data: Data | None = None) -> None:

@@ -56,6 +56,10 @@ def draw_three_steps(
         axes.grid(visible=False)
 
 
+BAND = (0.1, 0.9)
+"""The quantiles between which :func:`draw_apart` shades its bands."""
+
+
 def draw_apart(all_axes: Sequence[Axes], apart: pd.DataFrame) -> None:
     """How far the two answers are apart against the strength of talk: a line each way to talk.
 
@@ -64,13 +68,13 @@ def draw_apart(all_axes: Sequence[Axes], apart: pd.DataFrame) -> None:
     all_axes
         One for each number of experts asked.
     apart
-        As from :func:`siscm.influence.by_strength`. Lines are means, bands hold the middle 80 %
-        of the models.
+        As from :func:`siscm.influence.by_strength`. Lines are means, bands hold the models between
+        two quantiles, :data:`BAND`.
     """
     for axes, (asked, part) in zip(all_axes, apart.groupby("asked"), strict=True):
         for i, (talk, line) in enumerate(part.groupby("talk")):
             by = line.groupby("strength")["distance"]
-            mean, low, high = by.mean(), by.quantile(0.1), by.quantile(0.9)
+            mean, low, high = by.mean(), by.quantile(BAND[0]), by.quantile(BAND[1])
             colour = GROUP_COLOURS[i]
             axes.fill_between(mean.index, low, high, color=colour, alpha=0.15, linewidth=0)
             (drawn,) = axes.plot(mean, color=colour, marker=MARKERS[i], label=talk)

@@ -77,9 +77,9 @@ def gumbel_or_other_noise(rng: np.random.Generator, n: int = 1000) -> Iterator[D
     for i in range(n // 2):
         marginals = _marginals(rng, 2)
         size = (64, marginals.shape[1])
-        draw, family = ((rng.normal, "64 normal"), (rng.gumbel, "64 Gumbel"))[i % 2]
+        draw, family = ((rng.normal, "normal"), (rng.gumbel, "Gumbel"))[i % 2]
         scm = shared_noise(marginals, draw(size=size))
-        yield Drawn(scm, f"{family} values, equally likely", False, marginals)
+        yield Drawn(scm, f"{size[0]} {family} values, equally likely", False, marginals)
 
 
 def pairs_of_gumbel_max_si_scms(rng: np.random.Generator, n: int = 1000) -> Iterator[Drawn]:

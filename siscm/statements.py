@@ -167,15 +167,16 @@ def statements_page() -> str:
     )
     return f"""# All statements and their checks
 
-Generated when the book is built, from `siscm/statements.py`: the five definitions, five theorems
-and three corollaries of the paper's Sections 4 to 6, in its order. The numbers are the book's and
+Generated when the book is built, from `siscm/statements.py`: the definitions, theorems and
+corollaries of the paper's Sections 4 to 6, in its order. The numbers are the book's and
 count each kind by itself.
 
-Each check is a function of `siscm/theorems.py` that takes one model. Its chapter runs it on at
-least a thousand random ones and stops if a single one refutes the statement, or if fewer than a
-quarter of them lie on either side of its premise. In `tests/test_theorems.py`, `test_confirmed`
-runs it again on other models, and `test_refuted_when_broken` lets in models without the premise,
-as the last column says, and sees the check fail. To run both for one statement:
+Each check is a function of `siscm/theorems.py` that takes one model. Its chapter runs it on
+many random ones and stops if a single one refutes the statement, or if fewer than
+{theorems.SHARE:.0%} of them lie on either side of its premise. In `tests/test_theorems.py`,
+`test_confirmed` runs it again on other models, and `test_refuted_when_broken` lets in models
+without the premise, as the last column says, and sees the check fail. To run both for one
+statement:
 `pytest tests/test_theorems.py -k definition_1`.
 
 :::{{container}} siscm-statements
@@ -184,8 +185,7 @@ as the last column says, and sees the check fail. To run both for one statement:
 {rows}
 :::
 
-The random models, two to four experts and labels and up to 64 noises each, are drawn by functions
-of `siscm/populations.py`. In the chapters n is 1,000, or 600 for the three definitions
-of stability:
+The random models, of few experts, labels and noises each, are drawn by functions of
+`siscm/populations.py`. In the chapters n is the default of the function:
 
 {drawn}"""

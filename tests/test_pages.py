@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
 
-from siscm import measured, pages
+from siscm import pages
 
 
 @pytest.mark.parametrize(
@@ -130,14 +130,6 @@ def test_sizes_keep_their_order_where_one_panel_lacks_a_figure():
     assert list(frame["b"]).count("") == 1
 
 
-@pytest.mark.parametrize("name", ["exact_law", "graph", "sweep"])
-def test_benchmarks_name_script_and_date(name):
-    text = repr(measured.table(name, {"times_faster": "times faster"}))
-    assert text.startswith("[measured speed]")
-    assert f"benchmarks/{name}.py, 2" in text
-    assert "times faster" in text
-
-
 def test_a_page_without_a_panel_says_so():
     assert repr(pages.banner("example")).startswith("WORKED EXAMPLE")
 
@@ -169,3 +161,10 @@ def test_sentences_are_joined_and_percent_signs_set_off():
     assert repr(said) == text
     assert said._repr_markdown_() == text
     assert repr(pages.say("One line.")) == "One line."
+
+
+def test_an_interval_stays_on_one_line():
+    shown = pages.table(pd.Series({"a": "0.5 [-0.1, +1.0]", "b": "x, [y, z]"}), "A.", "example")
+    assert "<td>0.5 [-0.1,&nbsp;+1.0]</td>" in shown._repr_html_()
+    assert "<td>x, [y, z]</td>" in shown._repr_html_()
+    assert "[-0.1, +1.0]" in repr(shown)

@@ -39,14 +39,15 @@ def link_the_repository(app: Sphinx, config: Config) -> None:
 def quote_numbers(app: Sphinx, config: Config) -> None:
     """Tell pages without cells the numbers that they quote, as ``{{ name }}``: none is typed."""
     paper = expected("cifar10h")["paper"]
-    setup = paper["setup"]
+    setup, synthetic = paper["setup"], expected("synthetic")["paper"]["setup"]
     config.myst_substitutions = {
         "images": f"{paper['sizes']['images']:,}",
         "images_kept": f"{setup['images_in_the_experiment']:,}",
         "least_training": f"{setup['least_training_opinions']}",
         "least_test": f"{setup['least_test_opinions']}",
         "features": f"{setup['features']}",
-        "synthetic_samples": f"{expected('synthetic')['paper']['setup']['samples']} draws",
+        "synthetic_samples": f"{synthetic['samples']}",
+        "synthetic_repeats": f"{synthetic['repeats']}",
         "zero": _power(released.ZERO),
         "min_proba": _power(GumbelMaxSISCM().min_proba),
         "rounding": _power(partition.ROUNDING),
