@@ -55,7 +55,8 @@ def quote_numbers(app: Sphinx, config: Config) -> None:
 
 
 def _power(number: float) -> str:
-    return np.format_float_scientific(number, trim="-", exp_digits=1)
+    written = np.format_float_scientific(number, trim="-", exp_digits=1)
+    return written.replace("-", "\N{NON-BREAKING HYPHEN}")
 
 
 def drop_thebe(app: Sphinx, config: Config) -> None:
