@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import re
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,33 @@ def test_a_module_and_its_functions_stay_small(path: Path) -> None:
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, Function):
             assert lines_of_code(node) <= 50, node.name
+
+
+def lines_of_a_module(source: str) -> int:
+    """Lines with code: no blank ones, comments, docstrings, or strings that describe a name."""
+    described = {
+        line
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        for line in range(node.lineno, (node.end_lineno or 0) + 1)
+    }
+    lines = enumerate(source.splitlines(), start=1)
+    return sum(n not in described and line.strip()[:1] not in ("", "#") for n, line in lines)
+
+
+def test_which_lines_of_a_module_are_counted() -> None:
+    source = '"""One.\n\nTwo.\n"""\n\n# why\nX = 1  # what\n"""An X."""\ny = f(\n    X,\n)\n'
+    assert lines_of_a_module(source) == 4
+
+
+def test_the_method_and_what_users_call_stay_small() -> None:
+    """Two pages of the reference: what a reader of the paper reads, and a user imports."""
+    pages = [PACKAGE.parent / "book" / "api" / f"{name}.md" for name in ("interface", "method")]
+    text = "".join(page.read_text("utf-8") for page in pages)
+    named = re.findall(r"^\.\. automodule:: siscm\.(\w+)$", text, re.MULTILINE)
+    sources = [(PACKAGE / f"{name}.py").read_text("utf-8") for name in named]
+    assert len(named) > 20
+    assert sum(map(lines_of_a_module, sources)) <= 3000
 
 
 def test_all_modules_lie_in_one_folder() -> None:
