@@ -31,7 +31,7 @@ STAMP_INCHES = 0.3
 LONG = 25
 """Characters from which a cell of a table is text to be read from the left."""
 
-INTERVAL = re.compile(r"\[([-+.\d]+), ([-+.\d]+)\]")
+_INTERVAL = re.compile(r"\[([-+.\d]+), ([-+.\d]+)\]")
 """Two numbers that a table's cell may not part over two lines."""
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -106,7 +106,7 @@ def table(
     small = f"<br><small>{html.escape(note)}</small>" if note else ""
     sentences = frame.map(lambda cell: isinstance(cell, str) and len(cell) > LONG).any(axis=None)
     words = " siscm-words" if sentences else ""
-    body = INTERVAL.sub(r"[\1,&nbsp;\2]", frame.to_html(index=index, border=0, na_rep=""))
+    body = _INTERVAL.sub(r"[\1,&nbsp;\2]", frame.to_html(index=index, border=0, na_rep=""))
     if alarm is not None:
         cell = f"<td>{html.escape(alarm)}</td>"
         body = body.replace(cell, cell.replace("<td>", f'<td class="siscm-alarm" {ALARM_STYLE}>'))
