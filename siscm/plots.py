@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
 from siscm.checks import FloatArray, IntArray
 from siscm.graph import SimilarityGraph
-from siscm.partition import Step, group_of
+from siscm.partition import Step
 
 BLUE, ORANGE, GREY, PALE = "#0173b2", "#de8f05", "#8c8c8c", "#d9d9d9"
 """Colours that survive colour blindness; every use also differs in shape, line or place."""
@@ -31,11 +32,10 @@ def log_axis(axes: Axes, values: Iterable[float]) -> None:
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
 
 
-def legend_above(axes: Axes, ncols: int, fontsize: float | None = 9) -> None:
+def legend_above(axes: Axes, ncols: int, fontsize: float | None = 9, **more: Any) -> None:
     """What each mark is, above the panel; by default in small print."""
-    axes.legend(
-        loc="lower center", bbox_to_anchor=(0.5, 1), ncols=ncols, frameon=False, fontsize=fontsize
-    )
+    more |= {"bbox_to_anchor": (0.5, 1), "ncols": ncols, "frameon": False, "fontsize": fontsize}
+    axes.legend(loc="lower center", **more)
 
 
 def finish_lines(axes: Axes) -> None:
@@ -157,36 +157,19 @@ def circle(n: int) -> FloatArray:
     return np.column_stack([np.sin(angle), np.cos(angle)])
 
 
-def draw_graph(
-    axes: Axes, graph: SimilarityGraph, groups: Sequence[Sequence[int]] | None = None
-) -> None:
-    """Experts on a circle; who can be similar is joined, who violates is joined by dots.
-
-    Parameters
-    ----------
-    groups
-        If given, colours the experts and thickens the edges inside groups.
-    """
+def draw_graph(axes: Axes, graph: SimilarityGraph) -> None:
+    """Experts on a circle; who can be similar is joined, who violates is joined by dots."""
     n = len(graph.experts)
     place, edges, weights = circle(n), graph.edges, graph.weights
-    number = np.zeros(n, dtype=int) if groups is None else group_of(groups, range(n))
     for h, other in zip(*np.triu_indices(n, 1), strict=True):
         ends = place[[h, other]]
         if edges[h, other]:
-            inside = groups is not None and number[h] == number[other]
             good = weights[h, other] <= 0
-            axes.plot(
-                *ends.T,
-                color=BLUE if good else GREY,
-                linestyle="-" if good else "--",
-                linewidth=3.5 if inside else 1.2,
-                zorder=1,
-            )
+            colour, style = (BLUE, "-") if good else (GREY, "--")
+            axes.plot(*ends.T, color=colour, linestyle=style, linewidth=1.2, zorder=1)
         elif graph.violations[h, other]:
             axes.plot(*ends.T, color=ORANGE, linestyle=":", linewidth=1.2, zorder=0)
-    _draw_experts(
-        axes, graph.experts.tolist(), [GROUP_COLOURS[i % len(GROUP_COLOURS)] for i in number]
-    )
+    _draw_experts(axes, graph.experts.tolist(), [BLUE] * n)
 
 
 def draw_step(axes: Axes, graph: SimilarityGraph, step: Step, done: Sequence[int]) -> None:
@@ -223,19 +206,10 @@ def _draw_experts(axes: Axes, experts: Sequence[Hashable], colours: Sequence[str
     place = circle(len(experts))
     axes.scatter(place[:, 0], place[:, 1], s=620, c=list(colours), edgecolor="black", zorder=2)
     for name, at, colour in zip(experts, place, colours, strict=True):
-        dark = colour in GROUP_COLOURS[:3] and colour != ORANGE
-        axes.annotate(
-            str(name),
-            at,
-            ha="center",
-            va="center",
-            color="white" if dark else "black",
-            fontsize=9,
-        )
-    axes.set(xlim=(-2.1, 2.1), ylim=(-1.6, 1.6), xticks=[], yticks=[], aspect="equal")
-    axes.grid(False)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
+        ink = "white" if colour == BLUE else "black"
+        axes.annotate(str(name), at, ha="center", va="center", color=ink, fontsize=9)
+    axes.set(xlim=(-2.1, 2.1), ylim=(-1.6, 1.6), aspect="equal")
+    axes.set_axis_off()
 
 
 def draw_pairs(axes: Axes, graph: SimilarityGraph, order: IntArray) -> None:
@@ -262,15 +236,8 @@ def draw_square(
     """
     colour_map = ListedColormap(list(colours.values()))
     axes.imshow(code, cmap=colour_map, vmin=0, vmax=len(colours) - 1, interpolation="nearest")
-    axes.legend(
-        handles=[Patch(facecolor=c, edgecolor=GREY, label=name) for name, c in colours.items()],
-        title=title,
-        loc="lower center",
-        bbox_to_anchor=(0.5, 1),
-        ncols=ncols,
-        frameon=False,
-        fontsize=9 if title else None,
-    )
+    patches = [Patch(facecolor=c, edgecolor=GREY, label=name) for name, c in colours.items()]
+    legend_above(axes, ncols, 9 if title else None, handles=patches, title=title)
     axes.set(xticks=[], yticks=[])
     axes.grid(False)
 

@@ -62,7 +62,7 @@ def test_law_shades_the_labels_that_can_be_said():
 
 
 def test_graph_draws_a_line_for_every_edge_and_violation(axes, graph):
-    plots.draw_graph(axes, graph, [[0, 1, 2], [3, 4, 5]])
+    plots.draw_graph(axes, graph)
     upper = np.triu_indices(6, 1)
     styles = [line.get_linestyle() for line in axes.lines]
     assert styles.count(":") == (graph.violations[upper] > 0).sum()
