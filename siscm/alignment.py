@@ -11,7 +11,7 @@ from pandas.api.types import is_list_like
 
 from siscm.checks import IntArray
 from siscm.marginals import Features
-from siscm.names import find, first_unknown, given_names, plain
+from siscm.names import find, find_all, first_unknown, given_names, plain
 from siscm.opinions import NOT_ASKED, Opinions
 from siscm.partition import group_of
 
@@ -189,14 +189,11 @@ def _from_opinions(
     observed: Opinions, instances: pd.Index[Any]
 ) -> tuple[IntArray, list[Any], list[Any]]:
     """Row, expert and label of each opinion."""
-    for names, others in ((observed.instances, instances), (instances, observed.instances)):
-        found = find(names, others, "instance")
-        if (found < 0).any():
-            raise ValueError(
-                f"instance {first_unknown(names, found, others)} is in only one of X and the "
-                "observed opinions; both must be about the same instances."
-            )
-    places = find(observed.instances, instances, "instance")
+    problem = (
+        "is in only one of X and the observed opinions; both must be about the same instances."
+    )
+    places = find_all(observed.instances, instances, "instance", problem)
+    find_all(instances, observed.instances, "instance", problem)
     table = observed.to_long()
     return places[observed.instance_codes], table["expert"].tolist(), table["label"].tolist()
 
@@ -243,13 +240,9 @@ def _label_list(said: Any, instances: pd.Index[Any], expert: Hashable) -> list[A
 
 def _known(names: list[Any], known: pd.Index[Any], role: str) -> IntArray:
     """Codes of names that must have been seen in training."""
-    codes = find(names, known, role)
-    if (codes < 0).any():
-        raise ValueError(
-            f"{role} {first_unknown(names, codes, known)} was not seen in training; the {role}s "
-            f"known are {[plain(name) for name in known[:10]]}{' ...' if len(known) > 10 else ''}."
-        )
-    return codes
+    some = f"{[plain(name) for name in known[:10]]}{' ...' if len(known) > 10 else ''}"
+    problem = f"was not seen in training; the {role}s known are {some}."
+    return find_all(names, known, role, problem)
 
 
 def align_experts(opinions: Opinions, experts: pd.Index[Any], classes: pd.Index[Any]) -> IntArray:

@@ -93,13 +93,8 @@ def encode(
         row, found = pd.factorize(column)
         values = found.tolist()
     index = as_index(sorted_names(values, role)) if given is None else given_names(given, role)
-    codes = find(values, index, role)
-    if (codes < 0).any():
-        raise ValueError(
-            f"{role} {first_unknown(values, codes, index)} stands in the table but not among the "
-            f"{len(index)} {role}s given."
-        )
-    return codes[row], index
+    problem = f"stands in the table but not among the {len(index)} {role}s given."
+    return find_all(values, index, role, problem)[row], index
 
 
 def find(names: Iterable[Any], index: pd.Index[Any], role: str) -> IntArray:
@@ -109,6 +104,16 @@ def find(names: Iterable[Any], index: pd.Index[Any], role: str) -> IntArray:
     """
     place = {_key(name, role): i for i, name in enumerate(index)}
     return np.fromiter((place.get(_key(name, role), -1) for name in names), dtype=np.int64)
+
+
+def find_all(
+    names: Sequence[Any] | pd.Index[Any], index: pd.Index[Any], role: str, problem: str
+) -> IntArray:
+    """As :func:`find`; the first name that the index lacks is refused, in the words given."""
+    codes = find(names, index, role)
+    if (codes < 0).any():
+        raise ValueError(f"{role} {first_unknown(names, codes, index)} {problem}")
+    return codes
 
 
 def first_unknown(names: Sequence[Any] | pd.Index[Any], codes: IntArray, index: Any) -> str:
@@ -125,12 +130,8 @@ def first_unknown(names: Sequence[Any] | pd.Index[Any], codes: IntArray, index: 
 
 def positions(old: pd.Index[Any], new: pd.Index[Any], role: str) -> IntArray:
     """Where each old name stands among the new ones, -1 where it does not."""
-    codes = find(new, old, role)
-    if (codes < 0).any():
-        raise ValueError(
-            f"{role} {first_unknown(new, codes, old)} is not among the {len(old)} {role}s."
-        )
     out = np.full(len(old), -1, dtype=np.int64)
+    codes = find_all(new, old, role, f"is not among the {len(old)} {role}s.")
     out[codes] = np.arange(len(new))
     return out
 

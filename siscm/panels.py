@@ -6,10 +6,10 @@ ever prints one.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ from scipy.special import log_expit
 
 from siscm import registry
 from siscm.lewidi import Item, known_groups, read_items
+from siscm.names import find_all
 from siscm.opinions import Opinions
 from siscm.sources import lewidi_path
 
@@ -89,20 +90,10 @@ class Truth:
 
         ``opinions`` may be any part of the panel's.
         """
-        i = self._rows(self.features, opinions.instances)[opinions.instance_codes]
-        h = self._rows(self.slopes, opinions.experts)[opinions.expert_codes]
-        return self._log_marginals(i, h)
-
-    @staticmethod
-    def _rows(table: pd.DataFrame, names: Sequence[str] | pd.Index[Any]) -> npt.NDArray[np.intp]:
-        rows = table.index.get_indexer(pd.Index(names))
-        if (rows < 0).any():
-            raise ValueError(f"{names[int(np.argmin(rows))]!r} is not in the panel.")
-        return np.asarray(rows)
-
-    def _log_marginals(
-        self, i: npt.NDArray[np.intp], h: npt.NDArray[np.intp]
-    ) -> npt.NDArray[np.float64]:
+        problem = "is not in the panel."
+        i = find_all(opinions.instances, self.features.index, "instance", problem)
+        h = find_all(opinions.experts, self.slopes.index, "expert", problem)
+        i, h = i[opinions.instance_codes], h[opinions.expert_codes]
         log_odds = self.intercepts.to_numpy()[h] + np.einsum(
             "...f,...f->...", self.features.to_numpy()[i], self.slopes.to_numpy()[h]
         )
