@@ -6,10 +6,10 @@ paper's numbers, ours and the tolerances lie beside it; no verdict is written do
 
 from __future__ import annotations
 
-import importlib
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pkgutil import resolve_name
 from typing import Any, Literal
 
 from siscm import verdicts
@@ -94,7 +94,7 @@ class Seed:
                 found = found[key]
             return int(found)
         name, _, argument = self.where.rstrip(")").partition("(")
-        decided = find(f"siscm.{name}")
+        decided = resolve_name(f"siscm.{name}")
         return int(default(decided, argument) if argument else decided)
 
 
@@ -150,21 +150,6 @@ class Item:
         return [NOT_RUN if unrun else self.plain]
 
 
-def find(name: str) -> Any:
-    """The object with this dotted name; an error if there is none.
-
-    Raises
-    ------
-    AttributeError, ModuleNotFoundError
-        If module or attribute does not exist.
-    """
-    package, module, *attributes = name.split(".")
-    found: Any = importlib.import_module(f"{package}.{module}")
-    for attribute in attributes:
-        found = getattr(found, attribute)
-    return found
-
-
 def default(function: Callable[..., Any], argument: str) -> Any:
     """What an argument is if nobody says anything."""
     return inspect.signature(function).parameters[argument].default
@@ -172,12 +157,11 @@ def default(function: Callable[..., Any], argument: str) -> Any:
 
 def setting(name: str, paper: Any, ours: Any) -> Number:
     """A choice of the paper's beside the one in our code: the same, or not."""
-    same = paper == ours
     said, here = (
-        ", ".join(map(str, value)) if isinstance(value, list) else f"{value:,}"
+        f"{value:,}" if isinstance(value, int) else str(value).strip("[]")  # of a list
         for value in (paper, ours)
     )
-    return Number(name, said, here, "the same", GIVEN if same else DIFFERS)
+    return Number(name, said, here, "the same", GIVEN if paper == ours else DIFFERS)
 
 
 def judged(criterion: verdicts.Criterion, cifar10h: Mapping[str, Any]) -> Number:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from pkgutil import resolve_name
 from typing import Any
 
 from siscm.pages import ROOT, expected
-from siscm.paper import MEANING, TWIN, Contents, Item, Number, Seed, Source, figures, find
+from siscm.paper import MEANING, TWIN, Contents, Item, Number, Seed, Source, figures
 from siscm.sources import ENTRIES, RAW
 from siscm.statements import title_of
 
@@ -27,7 +28,7 @@ def _item(entry: dict[str, Any], decided: Mapping[str, str]) -> Item:
         seeds += [Seed(what, seed) for seed in drawn]
     numbers = figures(*entry.pop("judged", []))
     if "numbers" in entry:
-        numbers = find(f"siscm.paper_numbers.{entry.pop('numbers')}")
+        numbers = resolve_name(f"siscm.paper_numbers.{entry.pop('numbers')}")
     return Item(**entry, seeds=seeds, numbers=numbers)
 
 

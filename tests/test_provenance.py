@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import pytest
@@ -21,7 +22,6 @@ from siscm.paper import (
     REPRODUCED,
     Item,
     at_least,
-    find,
     near,
     setting,
 )
@@ -126,7 +126,7 @@ def test_chapter_and_heading_exist(item: Item) -> None:
 def test_functions_exist_and_what_is_called_checked_is_used(item: Item) -> None:
     assert item.functions
     for name in item.functions:
-        assert callable(find(f"siscm.{name}")), name
+        assert callable(resolve_name(f"siscm.{name}")), name
         if item.plain == CHECKED:
             word = rf"\b{name.rpartition('.')[2]}\b"
             assert re.search(word, TESTS + CHAPTERS[item.chapter]), name
