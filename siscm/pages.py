@@ -39,17 +39,28 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 @dataclass(frozen=True)
-class Html:
-    """Something shown as HTML on a page and as plain text elsewhere."""
+class _Shown:
+    """Something set by its markup on a page, and shown as plain text elsewhere."""
 
     markup: str
     text: str
 
+    def __repr__(self) -> str:
+        return self.text
+
+
+class Html(_Shown):
+    """Something shown as HTML on a page and as plain text elsewhere."""
+
     def _repr_html_(self) -> str:
         return self.markup
 
-    def __repr__(self) -> str:
-        return self.text
+
+class Markdown(_Shown):
+    """Something set by its Markdown on a page, and shown as plain text elsewhere."""
+
+    def _repr_markdown_(self) -> str:
+        return self.markup
 
 
 def banner(data: Data | None = None) -> Html:
@@ -117,20 +128,6 @@ def table(
             [f"[{LABELS[kind]}] {caption}", frame.to_string(index=index, na_rep=""), note]
         ).rstrip(),
     )
-
-
-@dataclass(frozen=True)
-class Markdown:
-    """Something set by its Markdown on a page, and shown as plain text elsewhere."""
-
-    markup: str
-    text: str
-
-    def _repr_markdown_(self) -> str:
-        return self.markup
-
-    def __repr__(self) -> str:
-        return self.text
 
 
 def source(function: Callable[..., Any]) -> Markdown:
@@ -211,10 +208,8 @@ def scores(compared: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "pairs": kept["n_pairs"].map("{:,.0f}".format),
-            **{
-                name: kept.apply(_interval, axis=1, args=(column,))
-                for column, name in (("accuracy", "accuracy"), ("log_loss", "log-loss"))
-            },
+            "accuracy": kept.apply(_interval, axis=1, args=("accuracy",)),
+            "log-loss": kept.apply(_interval, axis=1, args=("log_loss",)),
         }
     ).rename_axis(["", ""])
 
@@ -238,12 +233,9 @@ def recorded_scores(name: str, groups: Literal["learned", "known"]) -> Html:
     recorded = (
         entry["figures"]["scores"] if groups == "learned" else entry["scores_with_known_groups"]
     )
-    rows = {
-        (rule, scenario): row for rule, part in recorded.items() for scenario, row in part.items()
-    }
+    frame = pd.concat({rule: pd.DataFrame(part).T for rule, part in recorded.items()})
     caption = f"{name}: second opinions on the test part, with the {groups} groups."
-    frame = scores(pd.DataFrame.from_dict(rows, orient="index"))
-    return table(frame, caption, "recorded", origin(entry))
+    return table(scores(frame), caption, "recorded", origin(entry))
 
 
 def recorded_sizes() -> Html:
