@@ -111,17 +111,18 @@ def download(path: str | None = None) -> list[Path]:
     OSError
         If the data folder cannot be written, or its disk is full.
     """
-    entries = list(ENTRIES.values()) if path is None else [_entry(path)]
     folder = data_folder()
-    missing = []
-    for entry in entries:
-        if (folder / entry.path).exists():
-            locate(entry.path)
+    entries = list(ENTRIES.values()) if path is None else [_entry(path)]
+    for entry in sorted(entries, key=_is_missing):  # if one that is there is wrong, none is fetched
+        if _is_missing(entry):
+            _fetch(entry, folder)
         else:
-            missing.append(entry)
-    for entry in missing:
-        _fetch(entry, folder)
+            locate(entry.path)
     return [folder / entry.path for entry in entries]
+
+
+def _is_missing(entry: Entry) -> bool:
+    return not (data_folder() / entry.path).exists()
 
 
 def _entry(path: str) -> Entry:
@@ -205,7 +206,8 @@ def main(arguments: Sequence[str] = ()) -> int:
             for path in PANELS:
                 locate(path)
         else:
-            _download_all()
+            for entry in sorted(ENTRIES.values(), key=_is_missing):
+                print(f"ready: {download(entry.path)[0]}", flush=True)
 
     return exit_code(work, "Files that are complete stay")
 
@@ -230,13 +232,6 @@ def unwind_when_ended() -> None:
         number = getattr(signal, name, None)  # Windows has no SIGHUP
         if number is not None and signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
             signal.signal(number, lambda number, frame: sys.exit(128 + number))
-
-
-def _download_all() -> None:
-    """Say where each file lies: those that are there, all verified first, then the others."""
-    there = [path for path in ENTRIES if (data_folder() / path).exists()]
-    for path in (*there, *(path for path in ENTRIES if path not in there)):
-        print(f"ready: {download(path)[0]}", flush=True)
 
 
 if __name__ == "__main__":
