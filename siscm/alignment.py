@@ -227,9 +227,9 @@ def _label_list(said: Any, instances: pd.Index[Any], expert: Hashable) -> list[A
             "label, or one for each row of X."
         )
     if isinstance(said, pd.Series):
-        places = find(said.index, instances, "instance")
-        if (places != np.arange(len(instances))).any():
-            row = int(np.argmax(places != np.arange(len(instances))))
+        moved = find(said.index, instances, "instance") != np.arange(len(instances))
+        if moved.any():
+            row = int(moved.argmax())
             raise ValueError(
                 f"expert {expert!r}: row {row} of the labels is about {plain(said.index[row])!r}, "
                 f"row {row} of X about {plain(instances[row])!r}; reorder the labels with "

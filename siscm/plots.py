@@ -94,14 +94,10 @@ def draw_shared_noise(
         start, end = np.log(p), np.log(p) + u
         says = int(end.argmax())
         axes.scatter(labels, start, marker="o", facecolor="white", edgecolor="black", zorder=3)
-        colours = [ORANGE if label == says else GREY for label in labels]
-        widths = [4.0 if label == says else 1.8 for label in labels]
-        axes.vlines(labels, start, end, color=colours, linewidth=widths)
-        for up, marker in ((True, "^"), (False, "v")):
-            kept = (u > 0) == up
-            axes.scatter(
-                labels[kept], end[kept], marker=marker, s=70, c=list(np.array(colours)[kept])
-            )
+        colours = np.where(labels == says, ORANGE, GREY)
+        axes.vlines(labels, start, end, color=colours, linewidth=np.where(labels == says, 4.0, 1.8))
+        for kept, marker in ((u > 0, "^"), (u <= 0, "v")):
+            axes.scatter(labels[kept], end[kept], marker=marker, s=70, c=colours[kept])
         axes.annotate(
             f"says {says}", (says, end[says]), (0, 7), textcoords="offset points", ha="center"
         )
