@@ -180,11 +180,8 @@ def draw_step(axes: Axes, graph: SimilarityGraph, step: Step, done: Sequence[int
     for h in step.group:
         for candidate in step.candidates:
             axes.plot(*place[[h, candidate]].T, color=BLUE, linewidth=1.5, zorder=1)
-    colours = ["#ffffff"] * len(place)
-    for h in done:
-        colours[h] = "#dddddd"
-    for h in step.group:
-        colours[h] = ORANGE
+    colour = dict.fromkeys(done, "#dddddd") | dict.fromkeys(step.group, ORANGE)
+    colours = [colour.get(h, "#ffffff") for h in range(len(place))]
     _draw_experts(axes, graph.experts.tolist(), colours)
     for candidate, cost in zip(step.candidates, step.costs, strict=True):
         joins = candidate == step.chosen
