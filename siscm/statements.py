@@ -46,8 +46,6 @@ class Statement:
         Function of :mod:`siscm.theorems` that checks it on one model; gives it its number.
     label
         Of its numbered environment in the book, to link to.
-    name
-        What it says, in a few words.
     chapter
         Notebook that tells it.
     models
@@ -56,98 +54,41 @@ class Statement:
 
     check: theorems.Check
     label: str
-    name: str
     chapter: str
     models: Models
 
+    @property
+    def name(self) -> str:
+        """What it says, in a few words: the title of its environment."""
+        lines = _lines(self.chapter)
+        return lines[lines.index(f":label: {self.label}") - 1].partition("} ")[2]
+
 
 STATEMENTS = (
-    Statement(
-        theorems.definition_1, "def-set-invariance", "Set invariance", SILENT, silent_or_talking
-    ),
-    Statement(
-        theorems.theorem_1,
-        "thm-own-mechanisms",
-        "Mechanisms of their own suffice",
-        SILENT,
-        silent_or_talking,
-    ),
-    Statement(
-        theorems.theorem_2, "thm-decoupled", "Every SI-SCM decouples", SILENT, silent_or_talking
-    ),
-    Statement(
-        theorems.theorem_3, "thm-more-experts", "More experts, same law", WOULD, silent_or_talking
-    ),
-    Statement(
-        theorems.corollary_1,
-        "cor-one-expert",
-        "One marginal for each expert",
-        WOULD,
-        silent_or_talking,
-    ),
-    Statement(
-        theorems.corollary_2,
-        "cor-would-is-says",
-        '"Would have said" is "says"',
-        WOULD,
-        silent_or_talking,
-    ),
-    Statement(
-        theorems.definition_2,
-        "def-counterfactual-stability",
-        "Counterfactual stability",
-        SIMILAR,
-        alike_or_not,
-    ),
-    Statement(
-        theorems.definition_3,
-        "def-conditional-stability",
-        "Conditional stability",
-        SIMILAR,
-        alike_or_not,
-    ),
-    Statement(
-        theorems.theorem_4,
-        "thm-stability",
-        "Similarity shows in data",
-        SIMILAR,
-        alike_or_not_or_talking,
-    ),
-    Statement(
-        theorems.definition_4,
-        "def-pairwise-stability",
-        "Pairwise counterfactual stability",
-        SIMILAR,
-        alike_or_not,
-    ),
-    Statement(
-        theorems.corollary_3,
-        "cor-pairwise-stability",
-        "Similarity of groups shows in data",
-        SIMILAR,
-        alike_or_not_or_talking,
-    ),
-    Statement(
-        theorems.definition_5,
-        "def-gumbel-max-si-scm",
-        "Gumbel-Max SI-SCM",
-        GUMBEL,
-        gumbel_or_other_noise,
-    ),
-    Statement(
-        theorems.theorem_5,
-        "thm-gumbel",
-        "One group, similar experts",
-        GUMBEL,
-        pairs_of_gumbel_max_si_scms,
-    ),
+    Statement(theorems.definition_1, "def-set-invariance", SILENT, silent_or_talking),
+    Statement(theorems.theorem_1, "thm-own-mechanisms", SILENT, silent_or_talking),
+    Statement(theorems.theorem_2, "thm-decoupled", SILENT, silent_or_talking),
+    Statement(theorems.theorem_3, "thm-more-experts", WOULD, silent_or_talking),
+    Statement(theorems.corollary_1, "cor-one-expert", WOULD, silent_or_talking),
+    Statement(theorems.corollary_2, "cor-would-is-says", WOULD, silent_or_talking),
+    Statement(theorems.definition_2, "def-counterfactual-stability", SIMILAR, alike_or_not),
+    Statement(theorems.definition_3, "def-conditional-stability", SIMILAR, alike_or_not),
+    Statement(theorems.theorem_4, "thm-stability", SIMILAR, alike_or_not_or_talking),
+    Statement(theorems.definition_4, "def-pairwise-stability", SIMILAR, alike_or_not),
+    Statement(theorems.corollary_3, "cor-pairwise-stability", SIMILAR, alike_or_not_or_talking),
+    Statement(theorems.definition_5, "def-gumbel-max-si-scm", GUMBEL, gumbel_or_other_noise),
+    Statement(theorems.theorem_5, "thm-gumbel", GUMBEL, pairs_of_gumbel_max_si_scms),
 )
 
 
 def title_of(chapter: str) -> str:
     """What a chapter is called: its first heading."""
-    lines = (ROOT / "notebooks" / f"{chapter}.md").read_text(encoding="utf-8").splitlines()
-    return next(line for line in lines if line.startswith("# ")).removeprefix("# ")
+    return next(line for line in _lines(chapter) if line.startswith("# ")).removeprefix("# ")
+
+
+def _lines(chapter: str) -> list[str]:
+    """A chapter's text."""
+    return (ROOT / "notebooks" / f"{chapter}.md").read_text(encoding="utf-8").splitlines()
 
 
 def statements_page() -> str:
