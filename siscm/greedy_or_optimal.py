@@ -118,17 +118,10 @@ def compare(
     for repeat in sorted({run.repeat for run in runs}):
         trains[repeat], test = draw_panel(seed, repeat, longest, n_test, group_sizes)
         losses[repeat] = pair_losses(test)["zero_one"]
-    tasks = (
-        (
-            run,
-            trains[run.repeat].part(0, run.n_train),
-            losses[run.repeat],
-            unmet,
-            node_limit,
-            stream(seed, run),
-        )
+    tasks = [
+        (run, trains[run.repeat], losses[run.repeat], unmet, node_limit, stream(seed, run))
         for run in runs
-    )
+    ]
     return pd.DataFrame(chain.from_iterable(run_all(_compare, tasks, len(runs), n_jobs)))
 
 
@@ -141,6 +134,7 @@ def _compare(
     rng: np.random.Generator,
 ) -> list[dict[str, str | float]]:
     """The rows of one run."""
+    train = train.part(0, run.n_train)
     kept = sparsify(train.opinions, run.sparsity, rng)
     graph = SimilarityGraph.from_opinions(train.log_marginals, kept)
     known = about(run, graph, train.groups)

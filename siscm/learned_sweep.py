@@ -9,36 +9,33 @@ classifier that has seen the opinions that it judges finds them likelier than it
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from itertools import product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 
-from siscm import partition
 from siscm.checks import FloatArray
 from siscm.evaluation import log_loss
 from siscm.false_alarms import LOGIT, squared_error
 from siscm.graph import SimilarityGraph
 from siscm.marginals import all_log_marginals, fit_marginals
 from siscm.opinions import Opinions
+from siscm.partition import Groups
 from siscm.progress import run_all
-from siscm.recovery import adjusted_rand
 from siscm.sweep import (
-    N_RESTARTS,
     Cell,
     PairLosses,
-    about,
     draw_panel,
     grid,
     pair_losses,
+    partition_and_score,
     same_group,
     stream,
 )
@@ -76,10 +73,6 @@ LEARNERS = {
 opinions, or blind to 15 of 20 features; and the paper's choice on real data, of another form."""
 
 MARGINALS = (TRUE, *LEARNERS)
-
-MODELS = ("fitted", "planted", "singletons", "copy")
-"""Whose losses are taken: with the groups found, those planted, and everybody alone; and of the
-rule that everybody says what the observed expert said, which needs no marginals."""
 
 N_TRAIN = (10, 20, 50, 100, 200, 400, 1000)
 """Training instances m: some of the sweep's, and one that is larger."""
@@ -168,9 +161,9 @@ def learned_sweep(
           instances of such a pair that are violations;
         - ``caught``, of the other pairs that met, the share in violation; ``violation_rate``, the
           lowest share of the instances of such a pair (each NaN where none met);
-        - ``edges``, ``edge_ratio`` (r), ``groups`` and ``ari`` as in the sweep;
-        - for each loss (``zero_one``, ``log``) and model (:data:`MODELS`) its mean over all
-          ordered pairs of experts and all test instances.
+        - the other columns of the sweep, but that the ``true`` groups are called ``planted``, for
+          here marginals can be true; and ``zero_one_copy`` and ``log_copy``, losses of the rule
+          that everybody says what the observed expert said, which needs no marginals.
 
     Raises
     ------
@@ -188,33 +181,29 @@ def learned_sweep(
         for repeat in range(n_repeats)
     ]
     true_losses = [pair_losses(test) for _, test in panels]
-    tasks = list(product(runs, marginals))
-    starts = (0, max(n_train))
-    arguments = (
-        (
-            run,
-            name,
-            *(panels[run.repeat][0].part(start, start + run.n_train) for start in starts),
-            panels[run.repeat][1],
-            true_losses[run.repeat],
-            stream(seed, run),
-        )
-        for run, name in tasks
-    )
-    table = pd.DataFrame(run_all(_run, arguments, len(tasks), n_jobs))
+    tasks = [
+        (run, name, *panels[run.repeat], max(n_train), true_losses[run.repeat], stream(seed, run))
+        for run, name in product(runs, marginals)
+    ]
+    table = pd.DataFrame(run_all(_run, tasks, len(tasks), n_jobs))
+    table.columns = table.columns.str.replace("_true", "_planted")
     return table.sort_values(["repeat", "m", "s"], kind="stable", ignore_index=True)
 
 
 def _run(
     run: Cell,
     name: str,
-    train: SyntheticPanel,
-    apart: SyntheticPanel,
+    both: SyntheticPanel,
     test: SyntheticPanel,
+    largest: int,
     true_losses: Mapping[str, PairLosses],
     rng: np.random.Generator,
 ) -> dict[str, str | float]:
-    """One row: thin out, learn, build the graph, partition it, and score."""
+    """One row: thin out, learn, build the graph, partition it, and score.
+
+    The panel ``both`` has instances for the graph, and from ``largest`` on others to learn from.
+    """
+    train, apart = (both.part(start, start + run.n_train) for start in (0, largest))
     kept = sparsify(train.opinions, run.sparsity, rng)
     if name == TRUE:
         log_p, log_p_test, losses = train.log_marginals, test.log_marginals, true_losses
@@ -223,47 +212,36 @@ def _run(
         own = deepcopy(rng)  # the restarts below use a stream that nothing here has drawn from
         source = apart if other else train
         seen = sparsify(apart.opinions, run.sparsity, own) if other else kept
-        both = learn(classifier, source.X, seen, np.concatenate([train.X, test.X]), own)
-        log_p, log_p_test = np.split(both, [len(train.X)])
+        learned = learn(classifier, source.X, seen, np.concatenate([train.X, test.X]), own)
+        log_p, log_p_test = np.split(learned, [len(train.X)])
         losses = pair_losses(test, log_p_test)
     graph = SimilarityGraph.from_opinions(log_p, kept)
-    found = partition.greedy(graph, N_RESTARTS, rng=rng)
-    alone = [[h] for h in range(len(graph.experts))]
     errors = squared_error(log_p_test, test.log_marginals)
-    row: dict[str, str | float] = {
-        **about(run, graph, train.groups),
+    return {
+        **partition_and_score(run, graph, train.groups, losses, rng),
         "marginals": name,
         "opinions": len(kept),
         "error": float(np.median(np.sqrt(errors.mean(axis=0)))),
         **_violations(graph, train.groups),
-        "groups": len(found),
-        "ari": adjusted_rand(found, train.groups),
+        **{f"{loss}_copy": value for loss, value in copy_losses(test.opinions).items()},
     }
-    copied = copy_losses(test.opinions)
-    for loss, by_pair in losses.items():
-        for model, groups in zip(MODELS, (found, train.groups, alone), strict=False):
-            row[f"{loss}_{model}"] = by_pair.all_pairs(groups)
-        row[f"{loss}_copy"] = copied[loss]
-    return row
 
 
-def _violations(graph: SimilarityGraph, planted: partition.Groups) -> dict[str, float]:
+def _violations(graph: SimilarityGraph, planted: Groups) -> dict[str, float]:
     """How often pairs that met violate: those planted together, and the others."""
-    met, same = graph.together > 0, same_group(planted, len(graph.experts))
-    similar, others = met & same, met & ~same
-    with np.errstate(invalid="ignore"):
-        rate = graph.violations / graph.together
+    met = graph.together > 0
+    count = graph.violations[met]
+    pairs = pd.DataFrame({"count": count, "rate": count / graph.together[met]})
+    same = same_group(planted, len(graph.experts))[met]
+    similar, others = pairs[same], pairs[~same]
+    # Where there are none, what pandas says of them is NaN.
     return {
-        "lost": _over(rate[similar] > 0, np.mean),
-        "alarms": _over(graph.violations[similar], np.mean),
-        "alarm_rate": _over(rate[similar], np.max),
-        "caught": _over(rate[others] > 0, np.mean),
-        "violation_rate": _over(rate[others], np.min),
+        "lost": (similar["rate"] > 0).mean(),
+        "alarms": similar["count"].mean(),
+        "alarm_rate": similar["rate"].max(),
+        "caught": (others["rate"] > 0).mean(),
+        "violation_rate": others["rate"].min(),
     }
-
-
-def _over(values: npt.NDArray[Any], statistic: Callable[[Any], Any]) -> float:
-    return float(statistic(values)) if values.size else float("nan")
 
 
 def copy_losses(opinions: Opinions) -> dict[str, float]:

@@ -184,16 +184,26 @@ def run_cell(
     part = train.part(0, cell.n_train)
     kept = thin(part.opinions, cell.sparsity, rng)
     graph = SimilarityGraph.from_opinions(part.log_marginals, kept)
+    return partition_and_score(cell, graph, part.groups, losses, rng) | {"opinions": len(kept)}
+
+
+def partition_and_score(
+    cell: Cell,
+    graph: SimilarityGraph,
+    planted: Groups,
+    losses: Mapping[str, PairLosses],
+    rng: np.random.Generator,
+) -> dict[str, float]:
+    """What :func:`about` says of a run, what Algorithm 1 finds, and what each model loses."""
     found = partition.greedy(graph, N_RESTARTS, rng=rng)
     alone = [[h] for h in range(len(graph.experts))]
-    row = about(cell, graph, part.groups) | {
-        "opinions": len(kept),
+    row = about(cell, graph, planted) | {
         "groups": len(found),
         "objective": partition.objective(graph, found),
-        "ari": adjusted_rand(found, part.groups),
+        "ari": adjusted_rand(found, planted),
     }
     for (loss, by_pair), (model, groups) in product(
-        losses.items(), zip(MODELS, (found, part.groups, alone), strict=True)
+        losses.items(), zip(MODELS, (found, planted, alone), strict=True)
     ):
         row[f"{loss}_{model}"] = by_pair.all_pairs(groups)
         row[f"{loss}_{model}_own_group"] = by_pair.own_group(groups)
