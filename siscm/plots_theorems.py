@@ -110,9 +110,8 @@ def draw_false_alarms(
     for i, error in enumerate(sorted(set(alike["error"]))):
         label = f"similar, error {error:g}" if error else "similar, truth"
         _draw_chances(upper, alike[alike["error"] == error], "meetings", i, label)
-    for i, meetings in enumerate(sorted(set(by_training["meetings"]))):
-        line = by_training[by_training["meetings"] == meetings]
-        _draw_chances(lower, line, "opinions", i + 1, f"both judge {meetings}")
+    for i, (meetings, line) in enumerate(by_training.groupby("meetings"), start=1):
+        _draw_chances(lower, line, "opinions", i, f"both judge {meetings}")
     for axes, values, words in (
         (upper, alike["meetings"], "cases that both judge"),
         (lower, by_training["opinions"], "training opinions of each"),
@@ -156,11 +155,8 @@ def draw_second_opinions(
             bars = axes.barh(places + shift, law[c], height=0.38, color=colour, label=label)
             for bar in bars:
                 bar.set(edgecolor="black", hatch=hatch)
-            for place, chance in zip(places + shift, law[c], strict=True):
-                words = f"{chance:.0%}" if chance > 0 else "never"
-                axes.annotate(
-                    words, (chance, place), (3, 0), textcoords="offset points", va="center"
-                )
+            words = [f"{chance:.0%}" if chance > 0 else "never" for chance in law[c]]
+            axes.bar_label(bars, words, padding=3)
         axes.set_title(f"h said {names[c]}", fontsize=10)
         axes.set(xlim=(0, 1.2), xticks=[0, 0.5, 1])
         axes.xaxis.set_major_formatter(PercentFormatter(1))
