@@ -1,18 +1,88 @@
-"""Figures of what the paper's sweep leaves out: the optimum, sampling noise, learned habits."""
+"""Figures of the synthetic sweep: the paper's panels and claim, and what the paper leaves out."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
 
 from siscm.learned_sweep import MARGINALS, TRUE
 from siscm.plots import GREY, GROUP_COLOURS, MARKERS, finish_lines, log_axis
+from siscm.sweep_figures import THRESHOLD, cells
 
 _COLOURS, _MARKERS = ("black", *GROUP_COLOURS), "x" + MARKERS
+
+_HOLLOW = {"linestyle": "none", "markersize": 7, "fillstyle": "none", "markeredgewidth": 1.5}
+
+
+def _draw(axes: Axes, x: Any, y: Any, i: int, name: str, **look: Any) -> None:
+    """A line, or points, in the i-th colour and with the i-th marker."""
+    axes.plot(x, y, color=_COLOURS[i], marker=_MARKERS[i], label=name, **look)
+
+
+def draw_sweep(axes: Axes, runs: pd.DataFrame, column: str) -> None:
+    """One panel of the paper's figure: mean and standard deviation over m, a line each s.
+
+    Parameters
+    ----------
+    runs
+        As from :func:`siscm.sweep.sweep`.
+    column
+        Which of its columns.
+    """
+    mean, spread = cells(runs)[column].unstack("s"), cells(runs, "std")[column].unstack("s")
+    for i, s in enumerate(mean.columns, start=1):
+        axes.errorbar(
+            mean.index,
+            mean[s],
+            spread[s],
+            color=_COLOURS[i],
+            marker=_MARKERS[i],
+            markersize=5,
+            capsize=2,
+            linewidth=1.3,
+            label=f"s = {s:g}",
+        )
+    axes.set_xlabel("training instances $m$")
+    log_axis(axes, mean.index)
+    axes.tick_params(axis="x", labelsize=9)
+
+
+def draw_baselines(axes: Axes, runs: pd.DataFrame) -> list[Line2D]:
+    """The 0/1 losses that do not hang on m: of the true groups, and of everybody alone."""
+    return [
+        axes.axhline(runs[column].mean(), color="black", linestyle=style, linewidth=1, label=words)
+        for column, style, words in (
+            ("zero_one_singletons", "--", "everybody alone"),
+            ("zero_one_true", "-", "true groups"),
+        )
+    ]
+
+
+def draw_claim(all_axes: Sequence[Axes], runs: pd.DataFrame) -> None:
+    """The claim, every run a point: ARI, and what is lost by the groups found, by edge ratio.
+
+    Parameters
+    ----------
+    all_axes
+        Two: for the ARI and for the 0/1 loss above that with the true groups.
+    runs
+        As from :func:`siscm.sweep.sweep`.
+    """
+    lost = runs["zero_one_fitted"] - runs["zero_one_true"]
+    for axes, values, words in zip(
+        all_axes, (runs["ari"], lost), ("ARI", "0/1 loss above true groups'"), strict=True
+    ):
+        axes.axvline(THRESHOLD, color=GREY, linestyle=":", linewidth=1.5)
+        for i, (s, part) in enumerate(runs.groupby("s"), start=1):
+            points = part["edge_ratio"], values[part.index]
+            _draw(axes, *points, i, f"s = {s:g}", linestyle="none", markersize=5, alpha=0.7)
+        axes.set(xlabel="edge ratio $r$", ylabel=words, xlim=(-0.02, 1.02))
 
 
 def draw_methods(upper: Axes, lower: Axes, frame: pd.DataFrame) -> None:
@@ -32,11 +102,11 @@ def draw_methods(upper: Axes, lower: Axes, frame: pd.DataFrame) -> None:
     runs = frame.pivot(index=["edge_ratio", "repeat", "m", "s"], columns="method")
     ratio = runs.index.get_level_values("edge_ratio")
     for i, method in enumerate(("greedy", "restarts", "local search"), start=1):
-        _draw_runs(upper, ratio, runs["gap"][method], i, method)
+        _draw(upper, ratio, runs["gap"][method], i, method, **_HOLLOW)
     greedy, exact = runs["ari"]["greedy"], runs["ari"]["exact"]
     lower.vlines(ratio, greedy, exact, color=GREY, linewidth=1.5)
-    _draw_runs(lower, ratio, greedy, 1, "greedy")
-    _draw_runs(lower, ratio, exact, 4, "exact")
+    _draw(lower, ratio, greedy, 1, "greedy", **_HOLLOW)
+    _draw(lower, ratio, exact, 4, "exact", **_HOLLOW)
     for axes, words in ((upper, "objective above the best"), (lower, "ARI with planted groups")):
         axes.set_ylabel(words, fontsize=10)
         axes.set_xlabel("edge ratio $r$", fontsize=10)
@@ -44,20 +114,6 @@ def draw_methods(upper: Axes, lower: Axes, frame: pd.DataFrame) -> None:
         finish_lines(axes)
     upper.set_ylim(bottom=-1)
     lower.set_ylim(-0.06, 1.06)
-
-
-def _draw_runs(axes: Axes, ratio: pd.Index, values: pd.Series[float], i: int, name: str) -> None:
-    axes.plot(
-        ratio,
-        values,
-        linestyle="none",
-        marker=_MARKERS[i],
-        markersize=7,
-        color=_COLOURS[i],
-        fillstyle="none",
-        markeredgewidth=1.5,
-        label=name,
-    )
 
 
 def draw_cost(axes: Axes, figures: Mapping[str, float]) -> None:
@@ -75,7 +131,7 @@ def draw_cost(axes: Axes, figures: Mapping[str, float]) -> None:
             if key.startswith(f"{family}_of_") and key.endswith("_edges")
         )
         edges, seconds = np.array(points).T
-        axes.plot(edges, seconds, color=_COLOURS[i], marker=_MARKERS[i], label=family)
+        _draw(axes, edges, seconds, i, family)
         axes.plot(edges, seconds[-1] * edges / edges[-1], color=_COLOURS[i], linestyle="--")
     axes.set(xscale="log", yscale="log", xlabel="edges", ylabel="seconds, search")
     finish_lines(axes)
@@ -180,13 +236,5 @@ def draw_learned(
 
 
 def _draw_mean(axes: Axes, line: pd.Series[float], i: int, name: str, *, dashed: bool) -> None:
-    axes.plot(
-        line.index,
-        line,
-        color=_COLOURS[i],
-        marker=_MARKERS[i],
-        markersize=6,
-        linestyle="--" if dashed else "-",
-        fillstyle="none" if dashed else "full",
-        label=name,
-    )
+    style, fill = ("--", "none") if dashed else ("-", "full")
+    _draw(axes, line.index, line, i, name, markersize=6, linestyle=style, fillstyle=fill)

@@ -87,10 +87,7 @@ def pair_losses(panel: SyntheticPanel, log_p: FloatArray | None = None) -> dict[
         for h in range(len(panel.weights))
     ]
     alone = _losses(np.exp(log_p), said)
-    return {
-        loss: PairLosses(np.stack([row[loss] for row in rows]), alone[loss])
-        for loss in ("zero_one", "log")
-    }
+    return {loss: PairLosses(np.stack([row[loss] for row in rows]), alone[loss]) for loss in alone}
 
 
 def _losses(law: FloatArray, said: IntArray) -> dict[str, FloatArray]:
@@ -257,8 +254,7 @@ def sweep(
     panels = [
         draw_panel(seed, repeat, max(n_train), n_test, group_sizes) for repeat in range(n_repeats)
     ]
-    tests = ((test,) for _, test in panels)
-    losses = run_all(pair_losses, tests, n_repeats, n_jobs, "test sets")
+    losses = run_all(pair_losses, ((test,) for _, test in panels), n_repeats, n_jobs, "test sets")
     tasks = (
         (cell, panels[cell.repeat][0], losses[cell.repeat], rng, thin)
         for cell, rng in zip(cells, streams, strict=True)
