@@ -46,9 +46,7 @@ def stable(
     n_steps
         How many levels of doubt there are.
     """
-    impression, doubt = (
-        grid.ravel() for grid in np.meshgrid(range(n_classes), range(n_steps), indexing="ij")
-    )
+    impression, doubt = np.indices((n_classes, n_steps)).reshape(2, -1)
     prior = np.outer(rng.dirichlet(np.ones(n_classes)), rng.dirichlet(np.ones(n_steps))).ravel()
     answers = np.empty((n_features, len(prior), n_experts), dtype=np.int64)
     for x in range(n_features):
