@@ -91,9 +91,8 @@ class LeftOut:
 def find_left_out(raw: pd.DataFrame, counts: pd.DataFrame) -> LeftOut:
     """Subtract the published counts from the raw file's, and see who makes up the remainder.
 
-    An annotator can be left out only if the remainder holds each of her (image, label). Where
-    such a cell holds no more than its candidates gave, all of them are left out; the others are
-    settled by integer programming.
+    An annotator can be left out only if the remainder holds each of her (image, label). Integer
+    programming settles which of those candidates are.
 
     Parameters
     ----------
@@ -107,19 +106,16 @@ def find_left_out(raw: pd.DataFrame, counts: pd.DataFrame) -> LeftOut:
     annotators, column = np.unique(raw["annotator"].to_numpy(), return_inverse=True)
     cell = raw["image"].to_numpy() * len(CLASSES) + raw["chosen_label"].to_numpy()
     gave = csc_array((np.ones(len(raw)), (cell, column)), shape=(len(difference), len(annotators)))
-    candidates = np.flatnonzero(_fits(gave, left))
-    certain, undecided, rest = _settle(gave, candidates, left)
+    # A column of which the remainder lacks no opinion.
+    candidates = np.flatnonzero(gave.T @ (left == 0).astype(np.float64) == 0)
+    mine = gave[:, candidates]
     chosen, settled = None, True
     if not (difference < 0).any():
-        chosen, settled = _one_cover(gave[:, undecided], rest)
-    explained = chosen is not None
-    open_ = np.empty(0, dtype=np.int64)
+        chosen, settled = _one_cover(mine, left)
+    always = sometimes = np.zeros(len(candidates), dtype=bool)
     n_open = 0
-    if chosen is None:
-        certain = open_
-    elif len(undecided):
-        always, sometimes, settled = _vary(gave[:, undecided], rest, chosen)
-        certain, open_ = np.union1d(certain, undecided[always]), undecided[sometimes]
+    if chosen is not None:
+        always, sometimes, settled = _vary(mine, left, chosen)
         n_open = int(chosen[sometimes].sum())
 
     def names(positions: IntArray) -> tuple[Hashable, ...]:
@@ -129,36 +125,13 @@ def find_left_out(raw: pd.DataFrame, counts: pd.DataFrame) -> LeftOut:
         remainder=int(left.sum()),
         negative=int(-difference[difference < 0].sum()),
         candidates=names(candidates),
-        fit_together=bool((gave[:, candidates].sum(axis=1) <= left).all()),
-        explained=explained,
-        certain=names(certain),
-        open=names(open_),
+        fit_together=bool((mine.sum(axis=1) <= left).all()),
+        explained=chosen is not None,
+        certain=names(candidates[always]),
+        open=names(candidates[sometimes]),
         n_open=n_open,
         settled=settled,
     )
-
-
-def _fits(gave: csc_array, left: IntArray) -> BoolArray:
-    """Whether what is left holds each opinion of an annotator (a column)."""
-    return np.asarray(gave.T @ (left == 0).astype(np.float64) == 0)
-
-
-def _settle(
-    gave: csc_array, candidates: IntArray, left: IntArray
-) -> tuple[IntArray, IntArray, IntArray]:
-    """Candidates who must be left out; those undecided; and what is left for these to explain."""
-    certain: list[int] = []
-    while len(candidates):
-        mine = gave[:, candidates]
-        needed = (left > 0) & (mine.sum(axis=1) <= left)
-        forced = np.asarray(mine.T @ needed.astype(np.float64) > 0)
-        if not forced.any():
-            break
-        certain += candidates[forced].tolist()
-        left = left - mine[:, forced].sum(axis=1).astype(np.int64)
-        candidates = candidates[~forced]
-        candidates = candidates[_fits(gave[:, candidates], np.maximum(left, 0))]
-    return np.sort(np.array(certain, dtype=np.int64)), candidates, left
 
 
 def _one_cover(
