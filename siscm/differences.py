@@ -8,7 +8,6 @@ for the two readings and the one taken. The functions for the other readings are
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -84,17 +83,14 @@ def effects(data: Cifar10H, prepared: Prepared, done: Experiment) -> pd.DataFram
 def measure(data: Cifar10H, prepared: Prepared, done: Experiment) -> list[Effect]:
     """The figures behind :func:`effects`, from the same arguments."""
     ours = Replay(prepared, done)
-    graph, log_p = done.model.graph_, ours.log_train
-    other_weights = {
-        ("model without sharing", "one noise for all"): released.compare_with_one_noise(graph),
-        ("edge weight", "marginal's loss over all images of the target"): (
-            released.average_over_all_instances(graph, log_p, done.train)
-        ),
-    }
+    graph = done.model.graph_
+    one_noise = released.compare_with_one_noise(graph)
+    all_images = released.average_over_all_instances(graph, ours.log_train, done.train)
     return [
         _filter(ours, data, "or"),
         _filter(ours, data, "and"),
-        *(ours.regrouped(*names, other) for names, other in other_weights.items()),
+        ours.regrouped("model without sharing", "one noise for all", one_noise),
+        ours.regrouped("edge weight", "marginal's loss over all images of the target", all_images),
         *_violations_and_zeros(ours),
         *_product_with_cnb(ours),
         _gnb_by_draws(ours),
@@ -114,11 +110,7 @@ def _none(difference: str, reason: str) -> Effect:
 
 def _filter(ours: Replay, data: Cifar10H, joined: Literal["or", "and"]) -> Effect:
     """The paper's sentence on who is dropped, in either way to take its "and"."""
-    texts = {
-        "or": "dropped: too few opinions, or a label missing",
-        "and": "dropped: too few opinions, and a label missing",
-    }
-    names = ("expert filter", texts[joined])
+    names = ("expert filter", f"dropped: too few opinions, {joined} a label missing")
     other = preprocess(data.raw, reading="paper", joined=joined)
     sizes = ours.beside(opinion_sizes(other.train, other.test))
     if _same(other.train, ours.done.train) and _same(other.test, ours.done.test):
@@ -144,18 +136,13 @@ def _violations_and_zeros(ours: Replay) -> list[Effect]:
     graph = SimilarityGraph.from_opinions(np.log(p), done.train)
     test_alone = released.recount_violations(done.model.graph_, np.exp(ours.log_train), done.train)
     both = released.recount_violations(graph, p, done.train)
-    found = [
+    model = {MODEL: (gumbel_max, with_zeros)}
+    every = {**model, GNB: (marginals_only, with_zeros), CNB: (done.rules[CNB], least)}
+    return [
         ours.regrouped("violation test", "products of probabilities", test_alone),
-        ours.regrouped("zero marginals", "only exact zeros are raised", graph, log_test=with_zeros),
-        ours.regrouped("both of these", "products, zeros as released", both, log_test=with_zeros),
+        ours.regrouped("zero marginals", "only exact zeros are raised", graph, every),
+        ours.regrouped("both of these", "products, zeros as released", both, model),
     ]
-    groups = ours.groups(graph)
-    more = [
-        ours.scored({GNB: marginals_only}, groups, with_zeros),
-        ours.scored({CNB: done.rules[CNB]}, groups, least),
-    ]
-    found[1] = replace(found[1], accuracy=pd.concat([found[1].accuracy, *more]))
-    return found
 
 
 def _unfloored(ours: Replay) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -182,13 +169,9 @@ def _all_at_once(ours: Replay) -> Effect:
     model, gnb = (
         released.by_draws(rule, released.N_SAMPLES, rng) for rule in (gumbel_max, marginals_only)
     )
+    rules = {MODEL: (model, with_zeros), GNB: (gnb, with_zeros), CNB: (divided, least)}
     words = "all that the released code does otherwise, draws included"
-    effect = ours.regrouped("all together", words, graph, model, with_zeros)
-    more = [
-        ours.scored({GNB: gnb}, ours.groups(graph), with_zeros),
-        ours.scored({CNB: divided}, ours.groups(graph), least),
-    ]
-    return replace(effect, accuracy=pd.concat([effect.accuracy, *more]))
+    return ours.regrouped("all together", words, graph, rules)
 
 
 def _product_with_cnb(ours: Replay) -> list[Effect]:
@@ -202,40 +185,31 @@ def _product_with_cnb(ours: Replay) -> list[Effect]:
         "not divided, CNB's prior counts each opinion once": exchange,
     }
     product = ours.done.rules[CNB]
+    rules = {w: released.divided_by_prior(product, prior) for w, prior in priors.items()}
     return [
-        Effect(
-            "GNB + CNB",
-            words,
-            accuracy=ours.scored({CNB: released.divided_by_prior(product, prior)}),
-        )
-        for words, prior in priors.items()
+        Effect("GNB + CNB", words, accuracy=ours.scored({CNB: (rule, ours.log_test)}))
+        for words, rule in rules.items()
     ]
 
 
 def _gnb_by_draws(ours: Replay) -> Effect:
     rule = released.by_draws(marginals_only, released.N_SAMPLES, np.random.default_rng(0))
     words = f"likeliest of {released.N_SAMPLES:,} draws"
-    return Effect("GNB in Table 1", words, accuracy=ours.scored({GNB: rule}))
+    return Effect("GNB in Table 1", words, accuracy=ours.scored({GNB: (rule, ours.log_test)}))
 
 
 def _scaling(ours: Replay, data: Cifar10H) -> list[Effect]:
     """Other meanings of "normalized"."""
-    texts = {
-        "standardised, PCA, not scaled to [0, 1]": {"scale": "passthrough"},
-        "images scaled to length 1, PCA, not scaled": {
-            "standardise": Normalizer(),
-            "scale": "passthrough",
-        },
+    pipelines = {
+        "standardised, PCA, not scaled to [0, 1]": image_features().set_params(scale="passthrough"),
+        "images scaled to length 1, PCA, not scaled": image_features().set_params(
+            standardise=Normalizer(), scale="passthrough"
+        ),
     }
     cnb = ours.done.rules[CNB]  # it sees no features
     return [
-        ours.refitted(
-            "scaling",
-            words,
-            describe(data, ours.prepared, image_features().set_params(**steps)),
-            cnb,
-        )
-        for words, steps in texts.items()
+        ours.refitted("scaling", words, describe(data, ours.prepared, numbers), cnb)
+        for words, numbers in pipelines.items()
     ]
 
 
@@ -244,7 +218,8 @@ def _law_by_draws(ours: Replay) -> Effect:
     rng, n_samples = np.random.default_rng(0), released.N_SAMPLES
     graph = released.graph_by_draws(ours.log_train, ours.done.train, n_samples, rng)
     rule = released.by_draws(gumbel_max, n_samples, rng)
-    return ours.regrouped("exact law", f"{n_samples:,} draws, as paper and code", graph, rule)
+    words = f"{n_samples:,} draws, as paper and code"
+    return ours.regrouped("exact law", words, graph, {MODEL: (rule, ours.log_test)})
 
 
 def _seeds(ours: Replay) -> Effect:
@@ -253,7 +228,7 @@ def _seeds(ours: Replay) -> Effect:
     for seed in OTHER_SEEDS:
         groups = ours.groups(graph, np.random.default_rng(seed))
         sizes[f"seed {seed}"] = pd.Series(all_sizes(ours.done.train, ours.done.test, graph, groups))
-        scores.append(ours.scored({MODEL: gumbel_max}, groups))
+        scores.append(ours.scored({MODEL: (gumbel_max, ours.log_test)}, groups))
     words = f"{len(OTHER_SEEDS)} other seeds of Algorithm 1"
     return Effect("for scale", words, sizes, pd.concat(scores))
 

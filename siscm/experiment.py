@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
 import pandas as pd
 
 from siscm import evaluation
@@ -55,10 +54,6 @@ class Experiment:
         return pd.DataFrame(
             {name: evaluation.hits(pairs).mean() for name, pairs in self.pairs.items()}
         ).T
-
-    def scores(self, rng: np.random.Generator) -> pd.DataFrame:
-        """Accuracy and log-loss of every rule by scenario, with bootstrap intervals over images."""
-        return evaluation.summaries(self.pairs, self.test.n_classes, rng=rng)
 
     def experts_better_off(self) -> pd.DataFrame:
         """How many experts are inferred better by one rule than by another: the paper's figures.

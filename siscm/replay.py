@@ -22,6 +22,9 @@ from siscm.recovery import Groups
 
 MODEL, GNB, CNB = PAPERS_RULES
 
+Rules = Mapping[str, tuple[Rule, FloatArray]]
+"""By name, rules and the log-marginals of the test opinions that each is given."""
+
 
 @dataclass(frozen=True, eq=False)
 class Effect:
@@ -56,6 +59,7 @@ class Replay:
     def __init__(self, prepared: Prepared, done: Experiment) -> None:
         self.prepared, self.done = prepared, done
         self.log_train = done.model.log_marginals(prepared.X_train, done.train)
+        self.log_test = done.log_marginals
         self.accuracy = done.accuracy().loc[list(PAPERS_RULES)]
         self.sizes = all_sizes(done.train, done.test, done.model.graph_, done.model.partition_)
 
@@ -68,46 +72,37 @@ class Replay:
         return [graph.experts.take(group).tolist() for group in found]
 
     def scored(
-        self,
-        rules: Mapping[str, Rule],
-        groups: Groups | None = None,
-        log_test: FloatArray | None = None,
-        test: Opinions | None = None,
+        self, rules: Rules, groups: Groups | None = None, test: Opinions | None = None
     ) -> pd.DataFrame:
         """Accuracy of rules by scenario, minus ours."""
         groups = self.done.model.partition_ if groups is None else groups
-        log_test = self.done.log_marginals if log_test is None else log_test
         test = self.done.test if test is None else test
-        return evaluation.accuracy(log_test, test, groups, rules) - self.accuracy.loc[list(rules)]
+        rows = [
+            evaluation.accuracy(log_test, test, groups, {name: rule})
+            for name, (rule, log_test) in rules.items()
+        ]
+        return pd.concat(rows) - self.accuracy.loc[list(rules)]
 
     def beside(self, other: Mapping[str, int]) -> pd.DataFrame:
         """Sizes in two columns."""
-        both = {name: (self.sizes[name], size) for name, size in other.items()}
-        return pd.DataFrame.from_dict(both, orient="index", columns=["ours", "other"])
+        return pd.DataFrame({"ours": {name: self.sizes[name] for name in other}, "other": other})
 
     def regrouped(
-        self,
-        difference: str,
-        otherwise: str,
-        graph: SimilarityGraph,
-        rule: Rule = gumbel_max,
-        log_test: FloatArray | None = None,
+        self, difference: str, otherwise: str, graph: SimilarityGraph, rules: Rules | None = None
     ) -> Effect:
-        """The model on another graph of the same opinions."""
+        """The model, or these rules, on another graph of the same opinions."""
         groups = self.groups(graph)
         sizes = self.beside(all_sizes(self.done.train, self.done.test, graph, groups))
-        return Effect(difference, otherwise, sizes, self.scored({MODEL: rule}, groups, log_test))
+        rules = {MODEL: (gumbel_max, self.log_test)} if rules is None else rules
+        return Effect(difference, otherwise, sizes, self.scored(rules, groups))
 
     def refitted(self, difference: str, otherwise: str, other: Prepared, cnb: Rule) -> Effect:
         """Other features or opinions: all is learned anew, save GNB + CNB, which is given."""
         model = clone(self.done.model).fit(other.X_train, other.train)
         sizes = all_sizes(other.train, other.test, model.graph_, model.partition_)
-        scores = self.scored(
-            {MODEL: gumbel_max, GNB: marginals_only, CNB: cnb},
-            model.partition_,
-            model.log_marginals(other.X_test, other.test),
-            other.test,
-        )
+        log_p = model.log_marginals(other.X_test, other.test)
+        rules = {MODEL: (gumbel_max, log_p), GNB: (marginals_only, log_p), CNB: (cnb, log_p)}
+        scores = self.scored(rules, model.partition_, other.test)
         return Effect(difference, otherwise, self.beside(sizes), scores)
 
 
