@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -56,29 +57,18 @@ def draw_histogram(
     names
         Of the others, and of those marked.
     """
-    own = pd.Series(False, index=values.index) if marked is None else marked
-    edges = np.asarray(edges, dtype=np.float64)
-    width = np.diff(edges) / (1 if marked is None else 2)
-    parts = [(values[~own], BLUE, "", 0.0)]
-    if marked is not None:
-        parts.append((values[own], ORANGE, "//", 1.0))
-    for (part, colour, hatch, place), name in zip(parts, names, strict=False):
-        count = np.histogram(part, edges)[0]
-        axes.bar(
-            (edges[:-1] + place * width)[count > 0],
-            count[count > 0],
-            width[count > 0],
-            align="edge",
-            color=colour,
-            hatch=hatch,
-            edgecolor="black",
-            linewidth=0.6,
-            label=name,
-        )
-    axes.set_yscale("log")
-    axes.set(xlim=(edges[0], edges[-1]), ylim=(0.6, None), ylabel="annotators (log scale)")
-    if marked is not None:
+    bins: list[float] = np.asarray(edges, dtype=np.float64).tolist()
+    style: dict[str, Any] = {"rwidth": 1, "edgecolor": "black", "linewidth": 0.6}
+    if marked is None:
+        axes.hist(values, bins, color=BLUE, **style)
+    else:
+        parts, colours = [values[~marked], values[marked]], [BLUE, ORANGE]
+        axes.hist(parts, bins, color=colours, label=names, **style)
+        for bar in axes.containers[-1]:
+            bar.set_hatch("//")
         legend_above(axes, 2, fontsize=None)
+    axes.set_yscale("log")
+    axes.set(xlim=(bins[0], bins[-1]), ylim=(0.6, None), ylabel="annotators (log scale)")
 
 
 def draw_gallery(figure: Figure, counts: pd.DataFrame, pictures: ImageArray | None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,18 +24,10 @@ WRITTEN = 0.05
 _DARKER = LinearSegmentedColormap.from_list("darker", colormaps["Blues"](np.linspace(0.25, 1, 256)))
 
 
-class Sides(NamedTuple):
-    """How many experts lie above the diagonal, on it and below it."""
-
-    above: int
-    on: int
-    below: int
-
-
-def sides(x: pd.Series[float], y: pd.Series[float]) -> Sides:
-    """Count the experts for whom both accuracies exist, by which of the two is higher."""
+def sides(x: pd.Series[float], y: pd.Series[float]) -> tuple[int, int, int]:
+    """How many experts have the higher accuracy in ``y``, in neither, and in ``x``."""
     x, y = x.align(y)
-    return Sides(int((y > x).sum()), int((y == x).sum()), int((y < x).sum()))
+    return int((y > x).sum()), int((y == x).sum()), int((y < x).sum())
 
 
 def draw_per_expert(axes: Axes, x: pd.Series[float], y: pd.Series[float], most: int) -> QuadMesh:
@@ -59,7 +51,7 @@ def draw_per_expert(axes: Axes, x: pd.Series[float], y: pd.Series[float], most: 
         edges, edges, np.ma.masked_equal(cells.to_numpy().T, 0), cmap=_DARKER, vmin=0, vmax=most
     )
     axes.plot([0, 1], [0, 1], color=ORANGE, linewidth=1.5, linestyle="--")
-    counted = sides(x, y)
+    above, on, below = sides(x, y)
     style: dict[str, Any] = {
         "transform": axes.transAxes,
         "fontsize": 10,
@@ -67,9 +59,9 @@ def draw_per_expert(axes: Axes, x: pd.Series[float], y: pd.Series[float], most: 
         # Legible on a dark cell too.
         "path_effects": [withStroke(linewidth=3, foreground="white")],
     }
-    axes.text(0.04, 0.96, f"{counted.above} above", va="top", **style)
-    below = f"{counted.below} below" + (f"\n{counted.on} on it" if counted.on else "")
-    axes.text(0.96, 0.04, below, ha="right", va="bottom", **style)
+    axes.text(0.04, 0.96, f"{above} above", va="top", **style)
+    rest = f"{below} below" + (f"\n{on} on it" if on else "")
+    axes.text(0.96, 0.04, rest, ha="right", va="bottom", **style)
     ticks = [0, 0.5, 1]
     axes.set(xlim=(0, 1), ylim=(0, 1), xticks=ticks, yticks=ticks, aspect="equal")
     return mesh
