@@ -173,7 +173,7 @@ def judged(criterion: verdicts.Criterion, cifar10h: Mapping[str, Any]) -> Number
         here, verdict = f"{TWIN}{here}", NOT_RUN
     else:
         verdict = REPRODUCED if criterion.verdict(figures) == verdicts.HOLDS else DIFFERS
-    paper = criterion.words(criterion.accepted[0])
+    paper = criterion.words(criterion.paper)
     return Number(criterion.quantity, paper, here, criterion.rule, verdict)
 
 

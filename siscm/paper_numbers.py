@@ -127,7 +127,7 @@ def sizes(contents: Contents) -> Iterable[Number]:
     exact = content["judged_by"]["exactly"]
     yield from figures(*(("sizes", name) for name in exact))(contents)
     both = content["paper"]["setup"]["images_in_the_experiment"]
-    summed = verdicts.Criterion("images, both sets", ("sum",), ((both,),), (0,), "exactly")
+    summed = verdicts.Criterion("images, both sets", ("sum",), (both,), "exactly")
 
     def sum_of(figures: dict[str, Any]) -> dict[str, int]:
         return {"sum": figures["sizes"]["training_images"] + figures["sizes"]["test_images"]}
