@@ -90,15 +90,10 @@ def annotator_scores(raw: pd.DataFrame) -> pd.DataFrame:
         nobody else saw her images); ``accuracy``, the share of her opinions that are the true
         label.
     """
-    others = raw.groupby("image")["image"].transform("size") - 1
-    alike = raw.groupby(["image", "chosen_label"])["image"].transform("size") - 1
-    table = pd.DataFrame(
-        {
-            "annotator": raw["annotator"],
-            "others": others,
-            "alike": alike,
-            "right": raw["chosen_label"] == raw["true_label"],
-        }
+    table = raw.assign(
+        others=raw.groupby("image")["image"].transform("size") - 1,
+        alike=raw.groupby(["image", "chosen_label"])["image"].transform("size") - 1,
+        right=raw["chosen_label"] == raw["true_label"],
     ).groupby("annotator")
     sums = table[["alike", "others"]].sum()
     return pd.DataFrame(

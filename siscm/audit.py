@@ -77,12 +77,9 @@ def _class_test(images: pd.DataFrame) -> list[float]:
 
 def _left_out_difficulty(raw: pd.DataFrame, sets: HiddenSets) -> pd.DataFrame:
     """``sets.images`` with how often annotators outside the set missed each image."""
-    opinions = pd.DataFrame(
-        {
-            "image": raw["image"],
-            "set": sets.annotators["set"].loc[raw["annotator"]].to_numpy(),
-            "missed": raw["chosen_label"] != raw["true_label"],
-        }
+    opinions = raw.assign(
+        set=sets.annotators["set"].loc[raw["annotator"]].to_numpy(),
+        missed=raw["chosen_label"] != raw["true_label"],
     )
     whole = opinions.groupby("image")["missed"].agg(["sum", "size"])
     inside = opinions.groupby(["set", "image"])["missed"].agg(["sum", "size"])

@@ -189,10 +189,7 @@ def _add(file: Path, rows: Mapping[bytes, Features]) -> dict[bytes, Features]:
         file.parent.mkdir(parents=True, exist_ok=True)
         with import_extra("filelock").FileLock(file.with_suffix(".lock")):
             known = _read(file) | dict(rows)
-            table = np.empty(len(known), dtype=_ROW)
-            table["image"] = list(known)
-            if known:
-                table["features"] = list(known.values())
+            table = np.array(list(known.items()), dtype=_ROW)
             partial = file.with_suffix(".partial")
             with partial.open("wb") as stream:
                 np.save(stream, table, allow_pickle=False)
