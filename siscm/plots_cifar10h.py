@@ -138,20 +138,12 @@ def draw_classes(all_axes: Sequence[Axes], points: FloatArray, labels: IntArray)
     """
     for label, (axes, name) in enumerate(zip(all_axes, CLASSES, strict=True)):
         own: BoolArray = labels == label
-        animal = name in ANIMALS
+        colour, marker = (ORANGE, "^") if name in ANIMALS else (BLUE, "o")
         axes.scatter(points[~own, 0], points[~own, 1], s=3, color=PALE, linewidth=0)
-        axes.scatter(
-            points[own, 0],
-            points[own, 1],
-            s=9,
-            color=ORANGE if animal else BLUE,
-            marker="^" if animal else "o",
-            linewidth=0,
-        )
-        axes.set(xticks=[], yticks=[], title=name)
-        axes.title.set_fontsize(12)
-        for spine in axes.spines.values():
-            spine.set_edgecolor(GREY)
+        axes.scatter(points[own, 0], points[own, 1], s=9, color=colour, marker=marker, linewidth=0)
+        axes.set(xticks=[], yticks=[])
+        axes.set_title(name, fontsize=12)
+        axes.spines[:].set_edgecolor(GREY)
 
 
 def draw_referrals(axes: Axes, factor: FloatArray, learned: FloatArray, truth: float) -> None:

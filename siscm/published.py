@@ -226,17 +226,11 @@ def per_mille(table: pd.DataFrame) -> pd.DataFrame:
 
 def most_frequent_confusions(table: pd.DataFrame, n: int = 8) -> pd.DataFrame:
     """The ``n`` largest cells off the diagonal of :func:`confusions`, per thousand of their row."""
-    share = per_mille(table).to_numpy()
-    row, column = np.nonzero(~np.eye(len(share), dtype=bool))
-    largest = np.argsort(-share[row, column], kind="stable")[:n]
-    row, column = row[largest], column[largest]
-    return pd.DataFrame(
-        {
-            "image of": table.index.take(row),
-            "taken for": table.columns.take(column),
-            "in a thousand": share[row, column],
-        }
+    cells = pd.MultiIndex.from_product(
+        [table.index, table.columns], names=["image of", "taken for"]
     )
+    share = per_mille(table).mask(np.eye(len(table), dtype=bool)).to_numpy().ravel()
+    return pd.Series(share, cells, name="in a thousand").nlargest(n).reset_index()
 
 
 def in_words(figures: dict[str, Any]) -> pd.Series[Any]:

@@ -7,6 +7,7 @@ experts in the same order as those of training.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -160,11 +161,13 @@ class PooledRegression:
         Fitted on the ordered pairs of training.
     X
         Features of the instances to be scored, in the order of their opinions' ``instances``.
+    sizes
+        How many experts, labels, and experts there are.
     """
 
     classifier: LogisticRegression
     X: FloatArray
-    n_experts: int
+    sizes: tuple[int, int, int]
 
     @classmethod
     def fit(
@@ -172,41 +175,28 @@ class PooledRegression:
     ) -> PooledRegression:
         """Learn from every ordered pair of training; score pairs about the rows of ``X``."""
         observed, target = ordered_pairs(opinions)
-        h, y = opinions.expert_codes, opinions.label_codes
-        rows = _pair_features(
-            X_train[opinions.instance_codes[observed]],
-            h[observed],
-            y[observed],
-            h[target],
-            (len(opinions.experts), opinions.n_classes),
-        )
+        i, h, y = opinions.instance_codes, opinions.expert_codes, opinions.label_codes
+        sizes = (len(opinions.experts), opinions.n_classes, len(opinions.experts))
+        rows = _pair_features(X_train[i[observed]], (h[observed], y[observed], h[target]), sizes)
         classifier = LogisticRegression(C=C, max_iter=10_000, tol=1e-3)
-        return cls(classifier.fit(rows, y[target]), X, len(opinions.experts))
+        return cls(classifier.fit(rows, y[target]), X, sizes)
 
     def __call__(self, pairs: Pairs) -> FloatArray:
         """Probabilities (n, k) of what the targets say."""
-        k = pairs.log_p_target.shape[-1]
-        law = np.zeros((len(pairs.label), k))
+        law = np.zeros_like(pairs.log_p_target)
         if len(law):
-            rows = _pair_features(
-                self.X[pairs.instance],
-                pairs.observed,
-                pairs.label,
-                pairs.target,
-                (self.n_experts, k),
-            )
+            codes = (pairs.observed, pairs.label, pairs.target)
+            rows = _pair_features(self.X[pairs.instance], codes, self.sizes)
             law[:, self.classifier.classes_] = self.classifier.predict_proba(rows)
         return law
 
 
-def _pair_features(
-    X: FloatArray, observed: IntArray, label: IntArray, target: IntArray, sizes: tuple[int, int]
-) -> csr_matrix:
+def _pair_features(X: FloatArray, codes: Sequence[IntArray], sizes: Sequence[int]) -> csr_matrix:
     """Sparse rows: features, then who was observed, what she said, and the target, one-hot."""
-    n_experts, k = sizes
-    ones = np.column_stack([observed, n_experts + label, n_experts + k + target])
+    starts = np.cumsum([0, *sizes])
+    ones = np.column_stack(codes) + starts[:-1]
     one_hot = csr_matrix(
-        (np.ones(ones.size), ones.ravel(), np.arange(0, ones.size + 1, 3)),
-        shape=(len(ones), 2 * n_experts + k),
+        (np.ones(ones.size), ones.ravel(), np.arange(0, ones.size + 1, len(codes))),
+        shape=(len(ones), starts[-1]),
     )
     return csr_matrix(hstack([csr_matrix(X), one_hot]))
