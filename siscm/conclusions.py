@@ -30,17 +30,13 @@ def conclusions(figures: Mapping[str, Any]) -> pd.DataFrame:
     DataFrame
         A row a conclusion: ``here``, the figures in words, and ``agrees``, a bool.
     """
-    accuracy = {
-        (rule, scenario): np.nan if value is None else value
-        for rule, row in figures["accuracy"].items()
-        for scenario, value in row.items()
-    }
+    accuracy = pd.DataFrame(figures["accuracy"], dtype=float)
     better = figures["experts_better_off"]
 
     def above(*pairs: tuple[str, str]) -> tuple[str, bool]:
         """Whether the first accuracy is above each of the others."""
-        one, *others = (accuracy[pair] for pair in pairs)
-        said, *rest = ("no pair" if np.isnan(accuracy[p]) else f"{accuracy[p]:.1%}" for p in pairs)
+        one, *others = values = [float(accuracy[rule][scenario]) for rule, scenario in pairs]
+        said, *rest = ("no pair" if np.isnan(value) else f"{value:.1%}" for value in values)
         return f"{said} against {', '.join(rest)}", all(one > other for other in others)
 
     def most(least: float, *names: str) -> tuple[str, bool]:
