@@ -71,14 +71,11 @@ class Replay:
         found = greedy(graph, model.n_restarts, rng=rng)
         return [graph.experts.take(group).tolist() for group in found]
 
-    def scored(
-        self, rules: Rules, groups: Groups | None = None, test: Opinions | None = None
-    ) -> pd.DataFrame:
+    def scored(self, rules: Rules, groups: Groups | None = None) -> pd.DataFrame:
         """Accuracy of rules by scenario, minus ours."""
         groups = self.done.model.partition_ if groups is None else groups
-        test = self.done.test if test is None else test
         rows = [
-            evaluation.accuracy(log_test, test, groups, {name: rule})
+            evaluation.accuracy(log_test, self.done.test, groups, {name: rule})
             for name, (rule, log_test) in rules.items()
         ]
         return pd.concat(rows) - self.accuracy.loc[list(rules)]
@@ -100,9 +97,9 @@ class Replay:
         """Other features or opinions: all is learned anew, save GNB + CNB, which is given."""
         model = clone(self.done.model).fit(other.X_train, other.train)
         sizes = all_sizes(other.train, other.test, model.graph_, model.partition_)
-        log_p = model.log_marginals(other.X_test, other.test)
-        rules = {MODEL: (gumbel_max, log_p), GNB: (marginals_only, log_p), CNB: (cnb, log_p)}
-        scores = self.scored(rules, model.partition_, other.test)
+        log_test = model.log_marginals(other.X_test, other.test)
+        rules = {MODEL: gumbel_max, GNB: marginals_only, CNB: cnb}
+        scores = evaluation.accuracy(log_test, other.test, model.partition_, rules) - self.accuracy
         return Effect(difference, otherwise, self.beside(sizes), scores)
 
 
