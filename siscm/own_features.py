@@ -5,6 +5,7 @@ What a cell holds is never repeated in a message: it may be a text that offends.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Hashable, Mapping
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -17,8 +18,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from siscm.own_files import ROW, Problems, read_csv, rows
-from siscm.own_opinions import find_columns, same_spelling
+from siscm.own_files import ROW, Outcome, Problems, read_csv, rows
+from siscm.own_opinions import find_columns, same_spelling, without_repeats
 from siscm.pooled import PooledMarginals
 
 Kind = Literal["number", "category", "text"]
@@ -68,92 +69,77 @@ def read_features(
     kinds
         Of columns that are not to be guessed.
     """
-    file = path.name
     table = read_csv(path, problems, [instance])
-    names = None
-    if table is not None:
-        names = find_columns(table, {"instance": instance}, file, problems)
-    if table is None or names is None:
+    if table is None:
+        return None
+    names = find_columns(table, {"instance": instance}, problems)
+    if names is None:
         return None
     strange = [name for name in kinds if name not in table.columns]
     if strange or not set(kinds.values()) <= set(get_args(Kind)):
         has = ", ".join(map(repr, table.columns[:8]))
         trouble = f"kinds= names {strange or sorted(kinds.values())}; the columns are {has}"
         advice = f"Give {{column: kind}}, of {', '.join(get_args(Kind))}."
-        problems.add("fatal", file, trouble, [], advice)
+        problems.add("fatal", trouble, advice)
         return None
-    table = _one_row_each(table, names["instance"], file, problems)
+    table = _one_row_each(table, names["instance"], problems)
     if about is not None:
         strangers = [name for name in table.index if name not in about]
-        if strangers and len(strangers) < len(table):
-            advice = "Nothing: they are taken for new cases."
+        if len(strangers) < len(table):
             trouble = "instances with features but without opinions"
-            problems.add("look", file, trouble, strangers, advice)
+            problems.add("look", trouble, "Nothing: they are taken for new cases.", strangers)
     learned = table.index.isin(about) if about is not None else np.ones(len(table), dtype=bool)
     if not learned.any():
         learned[:] = True
-    return _columns(table, learned, kinds, file, problems)
+    return _columns(table, learned, kinds, problems)
 
 
-def _one_row_each(table: pd.DataFrame, name: str, file: str, problems: Problems) -> pd.DataFrame:
+def _one_row_each(table: pd.DataFrame, name: str, problems: Problems) -> pd.DataFrame:
     """The table by instance, each once."""
     gaps = table.index[table[name].isna()]
-    if len(gaps):
-        problems.add("left out", file, "rows without an instance", rows(gaps), "Give their ids.")
+    problems.add("left out", "rows without an instance", "Give their ids.", rows(gaps))
     table = table.dropna(subset=[name]).copy()  # older pandas takes it for a part of the first
-    table[name] = same_spelling(table[name], "instance", file, problems)
-    repeated = table.duplicated()
-    if repeated.any():
-        trouble, where = "rows that repeat an equal one: counted once", rows(table.index[repeated])
-        problems.add("mended", file, trouble, where, "Nothing; or remove the repeats.")
-        table = table[~repeated]
+    table[name] = same_spelling(table[name], "instance", problems)
+    table = without_repeats(table, "rows", problems)
     again = table.duplicated(name)
-    if again.any():
-        where = [f"{one!r} ({ROW} {row})" for row, one in table.loc[again, name].items()]
-        trouble = "instances described again, and otherwise: the first row counts"
-        problems.add("mended", file, trouble, where, "Keep the row that is right.")
-        table = table[~again]
-    return table.set_index(name).rename_axis("instance")
+    where = [f"{one!r} ({ROW} {row})" for row, one in table.loc[again, name].items()]
+    trouble = "instances described again, and otherwise: the first row counts"
+    problems.add("mended", trouble, "Keep the row that is right.", where)
+    return table[~again].set_index(name).rename_axis("instance")
 
 
 def _columns(
-    table: pd.DataFrame,
-    learned: Any,
-    kinds: Mapping[str, Kind],
-    file: str,
-    problems: Problems,
+    table: pd.DataFrame, learned: Any, kinds: Mapping[str, Kind], problems: Problems
 ) -> tuple[pd.DataFrame, dict[Hashable, Kind]]:
     """Every column filled, or left out, with the reason."""
     filled: dict[str, pd.Series[Any]] = {}
     found: dict[Hashable, Kind] = {}
-    dropped: dict[str, list[str]] = {}
+    dropped: dict[str, list[str]] = defaultdict(list)
     kept: list[str] = []
     for name in table.columns:
         column = table[name]
         kind = kinds.get(name) or guess_kind(column)
         twin = next((other for other in kept if table[other].equals(column)), None)
         if column[learned].nunique(dropna=False) < 2:
-            dropped.setdefault("columns that hold one value, or none", []).append(name)
+            dropped["columns that hold one value, or none"].append(name)
         elif twin is not None:
-            dropped.setdefault("columns equal to one before", []).append(f"{name} (= {twin})")
+            dropped["columns equal to one before"].append(f"{name} (= {twin})")
         elif kind is None:
-            dropped.setdefault(
-                "columns whose values all differ and are no texts: ids, dates", []
-            ).append(name)
+            dropped["columns whose values all differ and are no texts: ids, dates"].append(name)
         elif kind == "text" and not _has_words(column[learned]):
-            dropped.setdefault("columns of texts without a common word", []).append(name)
+            dropped["columns of texts without a common word"].append(name)
         else:
             kept.append(name)
-            new = _filled(column, kind, learned, file, problems)
+            new = _filled(column, kind, learned, problems)
             new[1:] = [one.rename(_free(str(one.name), table.columns)) for one in new[1:]]
             filled |= {str(one.name): one for one in new}
             found |= {str(one.name): kind for one in new}
     for trouble, names in dropped.items():
         advice = "Nothing, unless it should matter; kinds= says what a column holds."
-        problems.add("left out", file, trouble, [f"column {n}" for n in names], advice)
+        problems.add("left out", trouble, advice, [f"column {name}" for name in names])
     if not filled:
         advice = "Marginals come from label frequencies."
-        problems.add("look", file, "no column that can be used", [], advice)
+        problems.add("look", "no column that can be used", advice)
     return pd.DataFrame(filled, index=table.index).sort_index(), found
 
 
@@ -199,43 +185,37 @@ def _has_words(column: pd.Series[Any]) -> bool:
 
 
 def _filled(
-    column: pd.Series[Any], kind: Kind, learned: Any, file: str, problems: Problems
+    column: pd.Series[Any], kind: Kind, learned: Any, problems: Problems
 ) -> list[pd.Series[Any]]:
     """The column without gaps; for numbers with gaps, also where they were."""
-    name = column.name
     gaps = column.isna()
+
+    def add(outcome: Outcome, what: str, advice: str, where: pd.Series[bool]) -> None:
+        places = [f"instance {one!r}" for one in where.index[where]]
+        problems.add(outcome, f"column {column.name!r}: {what}", advice, places)
+
+    restore = "Nothing; better, restore the values."
     if kind != "number":
-        if gaps.any():
-            what = "gaps, taken for empty texts" if kind == "text" else "gaps, taken for a category"
-            _gaps(name, what, gaps, file, problems)
+        what = "gaps, taken for empty texts" if kind == "text" else "gaps, taken for a category"
+        add("mended", what, restore, gaps)
         return [column.fillna("").astype(object)]
     commas = column.str.contains(",", regex=False, na=False)
-    if commas.any() and column[commas].str.fullmatch(_THOUSANDS).all():
-        trouble = f"column {name!r}: numbers with a comma, read as a decimal one"
-        places = [f"instance {one!r}" for one in commas.index[commas]]
-        problems.add("look", file, trouble, places, "Take commas out if they part thousands.")
+    if column[commas].str.fullmatch(_THOUSANDS).all():
+        what = "numbers with a comma, read as a decimal one"
+        add("look", what, "Take commas out if they part thousands.", commas)
     numbers = to_numbers(column.fillna(""))
     infinite = numbers.abs() > LARGEST
+    add("mended", "infinite values, or beyond 1e100, taken for gaps", restore, infinite)
     odd = numbers.isna() & ~gaps
-    if infinite.any():
-        _gaps(name, "infinite values, or beyond 1e100, taken for gaps", infinite, file, problems)
-    if odd.any():
-        _gaps(name, "values that are no numbers, taken for gaps", odd, file, problems)
-    if gaps.any():
-        _gaps(name, "gaps, filled with the median", gaps, file, problems)
+    add("mended", "values that are no numbers, taken for gaps", restore, odd)
+    add("mended", "gaps, filled with the median", restore, gaps)
     numbers = numbers.mask(infinite)
     lost = numbers.isna()
     middle = numbers[learned].median()
     out = [numbers.fillna(0.0 if np.isnan(middle) else middle)]
     if lost[learned].any() and not lost[learned].all():
-        out.append(lost.astype(np.float64).rename(f"{name} is missing"))
+        out.append(lost.astype(np.float64).rename(f"{column.name} is missing"))
     return out
-
-
-def _gaps(name: Any, what: str, where: pd.Series[Any], file: str, problems: Problems) -> None:
-    places = [f"instance {one!r}" for one in where.index[where]]
-    advice = "Nothing; better, restore the values."
-    problems.add("mended", file, f"column {name!r}: {what}", places, advice)
 
 
 def _words(n: int) -> TfidfVectorizer:

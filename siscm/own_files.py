@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -40,27 +40,38 @@ _NAMED = 3
 
 @dataclass(frozen=True)
 class Problems:
-    """Problems found so far, each with its place, and what to do about it."""
+    """Problems of a file found so far, each with its place, and what to do about it.
 
-    found: list[dict[str, object]] = field(default_factory=list)
+    Parameters
+    ----------
+    file
+        Its name.
+    found
+        Those of other files, which the table shows too; this file's are added to them.
+    """
+
+    file: str
+    found: list[dict[str, Any]] = field(default_factory=list)
 
     def add(
-        self, outcome: Outcome, file: str, problem: str, where: Sequence[object], advice: str
+        self, outcome: Outcome, problem: str, advice: str, where: Iterable[object] | None = None
     ) -> None:
-        """Note a problem; ``where`` names each place once, or nothing if it is the whole file.
+        """Note a problem; ``where`` names each place once, None stands for the whole file.
 
-        A problem that is nowhere is one of the file, and counts once.
+        A problem that is nowhere is none.
         """
-        self.found.append(
-            {
-                "outcome": outcome,
-                "file": file,
-                "problem": problem,
-                "where": some_of(where),
-                "how many": max(len(where), 1),
-                "what to do": advice,
-            }
-        )
+        places = [""] if where is None else list(where)
+        if places:
+            self.found.append(
+                {
+                    "outcome": outcome,
+                    "file": self.file,
+                    "problem": problem,
+                    "where": some_of(places),
+                    "how many": len(places),
+                    "what to do": advice,
+                }
+            )
 
     @property
     def fatal(self) -> bool:
@@ -70,11 +81,8 @@ class Problems:
     def table(self) -> pd.DataFrame:
         """A row a problem, the worst first: outcome, file, problem, where, how many, advice."""
         columns = ["outcome", "file", "problem", "where", "how many", "what to do"]
-        table = pd.DataFrame(self.found, columns=columns)
-        worst = table["outcome"].map(OUTCOMES.index)
-        return table.iloc[np.argsort(worst.to_numpy(dtype=np.int64), kind="stable")].reset_index(
-            drop=True
-        )
+        worst_first = sorted(self.found, key=lambda row: OUTCOMES.index(row["outcome"]))
+        return pd.DataFrame(worst_first, columns=columns)
 
     def refuse(self) -> None:
         """Raise if there is a fatal problem, naming all that are.
@@ -94,9 +102,8 @@ class Problems:
             raise ValueError("\n".join(lines))
 
 
-def some_of(where: Iterable[object]) -> str:
+def some_of(places: Sequence[object]) -> str:
     """The first few places, and how many more there are."""
-    places = list(where)
     rest = f" and {len(places) - _NAMED:,} more" if len(places) > _NAMED else ""
     return ", ".join(str(place) for place in places[:_NAMED]) + rest
 
@@ -106,7 +113,7 @@ def rows(lines: Iterable[int]) -> list[str]:
     return [f"{ROW} {line}" for line in lines]
 
 
-def read_csv(path: str | Path, problems: Problems, wanted: Sequence[str]) -> pd.DataFrame | None:
+def read_csv(path: Path, problems: Problems, wanted: Sequence[str]) -> pd.DataFrame | None:
     """A CSV file as a table of text, or None if it cannot be read.
 
     Encoding (UTF-8 with or without byte order mark, UTF-16, else Windows-1252) and separator
@@ -127,34 +134,33 @@ def read_csv(path: str | Path, problems: Problems, wanted: Sequence[str]) -> pd.
     DataFrame or None
         Text; the index holds the line where each row begins.
     """
-    name = Path(path).name
     try:
-        text = _decode(Path(path).read_bytes(), name, problems)
+        text = _decode(path.read_bytes(), problems)
     except (OSError, ValueError) as error:  # a NUL in a path is no OSError
         missing = isinstance(error, FileNotFoundError)
         reason = "there is no such file" if missing else getattr(error, "strerror", error)
-        problems.add("fatal", name, f"cannot be read: {reason}", [], f"Check the path: {path}")
+        problems.add("fatal", f"cannot be read: {reason}", f"Check the path: {path}")
         return None
     if text is None:
         return None
     text = _EXCEL_HINT.sub("", text, count=1)
     if all(c.isspace() or c in DELIMITERS or c == '"' for c in text):
-        problems.add("fatal", name, "the file is empty", [], "Export it again, with a header.")
+        problems.add("fatal", "the file is empty", "Export it again, with a header.")
         return None
     try:
-        lines, cells = _split(text, _delimiter(text, wanted))
+        found = _split(text, _delimiter(text, wanted))
     except csv.Error as error:
         again = "Export it again, with quotes around texts and quotes inside them doubled."
-        problems.add("fatal", name, f"is no CSV: {error}", [], again)
+        problems.add("fatal", f"is no CSV: {error}", again)
         return None
-    return _as_table(lines, cells, name, problems)
+    return _as_table(found, problems)
 
 
-def _decode(content: bytes, name: str, problems: Problems) -> str | None:
+def _decode(content: bytes, problems: Problems) -> str | None:
     """The text of a file; None, and a problem, if it is not text."""
     as_csv = "Save it as CSV (UTF-8) in the program that it comes from."
     if content.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"PAR1", b"%PDF")):
-        problems.add("fatal", name, "is a spreadsheet or archive, not a CSV", [], as_csv)
+        problems.add("fatal", "is a spreadsheet or archive, not a CSV", as_csv)
         return None
     utf16 = content.startswith((b"\xff\xfe", b"\xfe\xff"))
     try:
@@ -162,9 +168,9 @@ def _decode(content: bytes, name: str, problems: Problems) -> str | None:
     except UnicodeDecodeError:
         text = content.decode("cp1252", errors="replace")
         look = "Look at names with accents; save the file as UTF-8 if they are wrong."
-        problems.add("look", name, "is not UTF-8, and was read as Windows-1252", [], look)
+        problems.add("look", "is not UTF-8, and was read as Windows-1252", look)
     if "\0" in text:
-        problems.add("fatal", name, "is no text file, and so no CSV", [], as_csv)
+        problems.add("fatal", "is no text file, and so no CSV", as_csv)
         return None
     return text
 
@@ -181,76 +187,56 @@ def _delimiter(text: str, wanted: Sequence[str]) -> str:
     return max(DELIMITERS, key=fit)
 
 
-def _split(text: str, delimiter: str) -> tuple[list[int], list[list[str]]]:
-    """Rows that are not blank, and the line where each begins."""
+def _split(text: str, delimiter: str) -> list[tuple[int, list[str]]]:
+    """The line where each row begins, and its cells; rows that are blank are left out."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    lines, cells, begin = [], [], 1
+    found, begin = [], 1
     try:
         for row in reader:
             if any(cell.strip() for cell in row):
-                lines.append(begin)
-                cells.append(row)
+                found.append((begin, row))
             begin = reader.line_num + 1
     except csv.Error as error:
         raise csv.Error(f"{error}, in the row that begins at line {begin}") from None
-    return lines, cells
+    return found
 
 
-def _as_table(
-    lines: list[int], cells: list[list[str]], name: str, problems: Problems
-) -> pd.DataFrame | None:
-    header = [plain_name(cell) for cell in cells[0]]
+def _as_table(found: list[tuple[int, list[str]]], problems: Problems) -> pd.DataFrame | None:
+    (_, first), *below = found
+    header = [plain_name(cell) for cell in first]
     while header and not header[-1]:
         header.pop()
     width = len(header)
-    unequal = [line for line, row in zip(lines, cells, strict=True) if _too_long(row, width)]
-    if unequal:
-        problems.add(
-            "left out",
-            name,
-            f"rows with more cells than the header's {width}",
-            rows(unequal),
-            "Put quotes around cells that hold the separator.",
-        )
-    short = [line for line, row in zip(lines, cells, strict=True) if len(row) < width]
-    if short:
-        problems.add(
-            "look",
-            name,
-            f"rows with fewer cells than the header's {width}: the rest is taken to be missing",
-            rows(short),
-            "Look whether a separator is missing there.",
-        )
-    kept = [i for i, row in enumerate(cells) if i and not _too_long(row, width)]
+    kept = {line: row for line, row in below if not any(cell.strip() for cell in row[width:])}
+    long = [line for line, _ in below if line not in kept]
+    trouble = f"rows with more cells than the header's {width}"
+    advice = "Put quotes around cells that hold the separator."
+    problems.add("left out", trouble, advice, rows(long))
+    short = [line for line, row in below if len(row) < width]
+    trouble = f"rows with fewer cells than the header's {width}: the rest is taken to be missing"
+    problems.add("look", trouble, "Look whether a separator is missing there.", rows(short))
     if not kept:
-        problems.add("fatal", name, "has a header, but no rows", [], "Export it again.")
+        problems.add("fatal", "has a header, but no rows", "Export it again.")
         return None
     padded = [
-        [None if (c := cell.strip()) in NO_VALUE else c for cell in cells[i][:width]]
-        + [None] * (width - len(cells[i]))
-        for i in kept
+        [None if (c := cell.strip()) in NO_VALUE else c for cell in row[:width]]
+        + [None] * (width - len(row))
+        for row in kept.values()
     ]
-    index = pd.Index([lines[i] for i in kept], name=ROW)
-    table = pd.DataFrame(padded, index=index, columns=header, dtype="object")
-    return _named_once(table, name, problems)
+    table = pd.DataFrame(padded, pd.Index(kept, name=ROW), header, dtype="object")
+    return _named_once(table, problems)
 
 
-def _too_long(row: list[str], width: int) -> bool:
-    return any(cell.strip() for cell in row[width:])
-
-
-def _named_once(table: pd.DataFrame, name: str, problems: Problems) -> pd.DataFrame:
+def _named_once(table: pd.DataFrame, problems: Problems) -> pd.DataFrame:
     """The table without columns that have no name, or the name of one before."""
     nameless = table.columns == ""
-    if nameless.any():
-        if table.loc[:, nameless].notna().any(axis=None):
-            where = [f"column {i + 1}" for i in np.flatnonzero(nameless)]
-            problems.add("left out", name, "columns without a name", where, "Name them.")
-        table = table.loc[:, ~nameless]
+    if table.loc[:, nameless].notna().any(axis=None):
+        where = [f"column {i + 1}" for i in np.flatnonzero(nameless)]
+        problems.add("left out", "columns without a name", "Name them.", where)
+    table = table.loc[:, ~nameless]
     twice = table.columns.duplicated()
-    if twice.any():
-        where = [f"column {column}" for column in table.columns[twice].unique()]
-        problems.add("left out", name, "columns with the name of one before", where, "Rename them.")
+    where = [f"column {column}" for column in table.columns[twice].unique()]
+    problems.add("left out", "columns with the name of one before", "Rename them.", where)
     return table.loc[:, ~twice]
 
 

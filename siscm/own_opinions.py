@@ -16,7 +16,7 @@ MOST_LABELS = 50
 
 
 def clean_opinions(
-    table: pd.DataFrame, columns: dict[str, str], file: str, problems: Problems
+    table: pd.DataFrame, columns: dict[str, str], problems: Problems
 ) -> pd.DataFrame | None:
     """The opinions with columns ``instance``, ``expert``, ``label``; None if a column is missing.
 
@@ -27,28 +27,28 @@ def clean_opinions(
     columns
         The name of the column for each role.
     """
-    names = find_columns(table, columns, file, problems)
+    names = find_columns(table, columns, problems)
     if names is None:
         return None
     said = table[list(names.values())].set_axis(list(names), axis=1)
-    said = _complete(said, file, problems)
+    said = _complete(said, problems)
     if said.empty:
-        problems.add("fatal", file, "no row is complete", [], "Fill its columns.")
+        problems.add("fatal", "no row is complete", "Fill its columns.")
         return None
     for role in said.columns:
-        said[role] = same_spelling(said[role], role, file, problems)
-    said["label"] = _labels(said["label"], file, problems)
+        said[role] = same_spelling(said[role], role, problems)
+    said["label"] = _labels(said["label"], problems)
     n_labels = said["label"].nunique()
     if n_labels > MOST_LABELS:
         trouble = f"{n_labels:,} different labels: they look like texts or measurements"
         advice = "Name the right column with label=, or sort the values into a few labels."
-        problems.add("fatal", file, trouble, [], advice)
+        problems.add("fatal", trouble, advice)
         return None
-    return _once(said, file, problems)
+    return _once(said, problems)
 
 
 def find_columns(
-    table: pd.DataFrame, columns: dict[str, str], file: str, problems: Problems
+    table: pd.DataFrame, columns: dict[str, str], problems: Problems
 ) -> dict[str, str] | None:
     """The table's column for each role; None, and a problem, if one is missing."""
     folded = {column.casefold(): column for column in reversed(table.columns)}
@@ -62,7 +62,7 @@ def find_columns(
         found[role] = name
         if name != wanted:
             trouble = f"no column {wanted!r}; {name!r} was taken for it"
-            problems.add("mended", file, trouble, [f"column {name}"], "Rename it, to be sure.")
+            problems.add("mended", trouble, "Rename it, to be sure.", [f"column {name}"])
     if missing:
         has = ", ".join(map(repr, table.columns[:8])) + (" ..." if len(table.columns) > 8 else "")
         trouble = f"no column {', '.join(map(repr, missing.values()))}; it has {has}"
@@ -71,11 +71,11 @@ def find_columns(
         if len(columns) > 1 and _is_wide(table, set(found.values())):
             trouble += "; it looks wide, with a row an instance and a column an expert"
             advice = "Make it long: table.melt(id_vars=..., var_name='expert', value_name='label')."
-        problems.add("fatal", file, trouble, [], advice)
+        problems.add("fatal", trouble, advice)
         return None
     if len(set(found.values())) < len(found):
         trouble = f"one column stands for two of {', '.join(found)}"
-        problems.add("fatal", file, trouble, [], "Name three different columns.")
+        problems.add("fatal", trouble, "Name three different columns.")
         return None
     return found
 
@@ -93,23 +93,16 @@ def _is_wide(table: pd.DataFrame, known: set[str]) -> bool:
     )
 
 
-def _complete(said: pd.DataFrame, file: str, problems: Problems) -> pd.DataFrame:
+def _complete(said: pd.DataFrame, problems: Problems) -> pd.DataFrame:
     """The rows that have an instance, an expert and a label."""
+    advice = "Nothing, if nobody was asked there; else restore the value."
     for role in said.columns:
-        gaps = said.index[said[role].isna()]
-        if len(gaps):
-            advice = "Nothing, if nobody was asked there; else restore the value."
-            problems.add("left out", file, f"rows without {_a(role)}", rows(gaps), advice)
+        trouble = f"rows without {'a' if role == 'label' else 'an'} {role}"
+        problems.add("left out", trouble, advice, rows(said.index[said[role].isna()]))
     return said.dropna().copy()
 
 
-def _a(role: str) -> str:
-    return f"an {role}" if role[0] in "aei" else f"a {role}"
-
-
-def same_spelling(
-    column: pd.Series[Any], role: str, file: str, problems: Problems
-) -> pd.Series[Any]:
+def same_spelling(column: pd.Series[Any], role: str, problems: Problems) -> pd.Series[Any]:
     """Names spelt one way: inner spaces and Unicode forms never matter; for labels, nor does case.
 
     Instances and experts whose names differ only by upper and lower case stay apart, for ids can
@@ -120,31 +113,28 @@ def same_spelling(
     if role != "label" and len(whole) == len(spelt) and all(_is_number(n) for n in whole):
         spelt = {name: new.removesuffix(".0") for name, new in spelt.items()}
         look = f"Look whether the {role}s are whole numbers; they were made such."
-        problems.add("mended", file, f"{role}s are written as 1.0, 2.0, ...", whole, look)
-    kept = column.map(spelt)
-    merged = _alike(spelt, spelt.__getitem__)
-    if merged:
-        again = "Spell them one way in the file."
-        trouble = f"{role}s that differ only by spaces or the coding of accents: merged"
-        problems.add("mended", file, trouble, merged, again)
-    by_case = _alike(dict.fromkeys(kept.unique()), str.casefold)
-    if by_case and role == "label":
-        counts = kept.value_counts()
-        usual = {n.casefold(): n for n in sorted(counts.index, key=lambda n: (counts[n], n))}
-        kept = kept.map(lambda name: usual[name.casefold()])
-        trouble = "labels that differ only by upper and lower case: merged"
-        problems.add("mended", file, trouble, by_case, "Spell them one way in the file.")
-    elif by_case:
-        trouble = f"{role}s that differ only by upper and lower case: kept apart"
-        problems.add("look", file, trouble, by_case, "Spell them one way if they are the same.")
-    return kept
+        problems.add("mended", f"{role}s are written as 1.0, 2.0, ...", look, whole)
+    kept, one_way = column.map(spelt), "Spell them one way in the file."
+    trouble = f"{role}s that differ only by spaces or the coding of accents: merged"
+    problems.add("mended", trouble, one_way, _alike(spelt))
+    by_case = _alike({name: name.casefold() for name in kept.unique()})
+    trouble = f"{role}s that differ only by upper and lower case"
+    if role != "label":
+        problems.add(
+            "look", f"{trouble}: kept apart", "Spell them one way if they are the same.", by_case
+        )
+        return kept
+    problems.add("mended", f"{trouble}: merged", one_way, by_case)
+    counts = kept.value_counts()
+    usual = {n.casefold(): n for n in sorted(counts.index, key=lambda n: (counts[n], n))}
+    return kept.map(lambda name: usual[name.casefold()])
 
 
-def _alike(names: dict[str, Any], key: Any) -> list[str]:
-    """Spellings that have one key, joined by a slash."""
+def _alike(spelt: dict[str, str]) -> list[str]:
+    """Names that are spelt one way, joined by a slash."""
     by_key: dict[str, list[str]] = {}
-    for name in names:
-        by_key.setdefault(key(name), []).append(name)
+    for name, key in spelt.items():
+        by_key.setdefault(key, []).append(name)
     return [" / ".join(map(repr, sorted(some))) for some in by_key.values() if len(some) > 1]
 
 
@@ -155,16 +145,14 @@ def _is_number(name: str) -> bool:
         return False
 
 
-def _labels(column: pd.Series[Any], file: str, problems: Problems) -> pd.Series[Any]:
+def _labels(column: pd.Series[Any], problems: Problems) -> pd.Series[Any]:
     """Labels that are numbers get one spelling each: 1 and 1.0 are one label."""
     found = column.unique()
     if not all(_is_number(name) for name in found):
         return column
     plain = {name: _one_spelling(name) for name in found}
-    alike = _alike(plain, plain.__getitem__)
-    if alike:
-        trouble = "labels that are one number written in two ways: merged"
-        problems.add("mended", file, trouble, alike, "Write each label one way in the file.")
+    trouble = "labels that are one number written in two ways: merged"
+    problems.add("mended", trouble, "Write each label one way in the file.", _alike(plain))
     return column.map(plain)
 
 
@@ -181,9 +169,7 @@ def numeric_order(column: pd.Series[Any]) -> list[str] | None:
     return sorted(found, key=Decimal) if all(_is_number(name) for name in found) else None
 
 
-def in_order(
-    said: pd.DataFrame, order: Sequence[str], file: str, problems: Problems
-) -> list[str] | None:
+def in_order(said: pd.DataFrame, order: Sequence[str], problems: Problems) -> list[str] | None:
     """The labels in the order that the user gave, matched without regard to case and spaces."""
     found = {name.casefold(): name for name in said["label"].unique()}
     given = [plain_name(str(name)) for name in order]
@@ -194,30 +180,33 @@ def in_order(
     if missing or len(set(folded)) < len(folded):
         trouble = "labels that are not in order=" if missing else "order= names a label twice"
         advice = "Correct them, or give them their place." if missing else "Name each label once."
-        problems.add("fatal", file, trouble, missing or given, advice)
+        problems.add("fatal", trouble, advice, missing or given)
         return None
     return [found.get(key, name) for key, name in zip(folded, given, strict=True)]
 
 
-def _once(said: pd.DataFrame, file: str, problems: Problems) -> pd.DataFrame:
+def _once(said: pd.DataFrame, problems: Problems) -> pd.DataFrame:
     """One opinion an expert and instance: repeats count once, contradictions not at all."""
-    repeated = said.duplicated()
-    if repeated.any():
-        advice = "Nothing; or remove the repeats."
-        trouble = "opinions that repeat an equal one: counted once"
-        problems.add("mended", file, trouble, rows(said.index[repeated]), advice)
-        said = said[~repeated]
+    said = without_repeats(said, "opinions", problems)
     pair = ["instance", "expert"]
     contrary = said.duplicated(pair, keep=False)
-    if contrary.any():
-        where = [
-            f"expert {expert!r} about {instance!r}: {' / '.join(sorted(some['label']))} "
-            f"({', '.join(rows(some.index))})"
-            for (instance, expert), some in said[contrary].groupby(pair, sort=False)
-        ]
-        advice = "Keep the opinion that is meant."
-        problems.add("left out", file, "experts who contradict themselves", where, advice)
-        said = said[~contrary]
+    where = [
+        f"expert {expert!r} about {instance!r}: {' / '.join(sorted(some['label']))} "
+        f"({', '.join(rows(some.index))})"
+        for (instance, expert), some in said[contrary].groupby(pair, sort=False)
+    ]
+    advice = "Keep the opinion that is meant."
+    problems.add("left out", "experts who contradict themselves", advice, where)
+    said = said[~contrary]
     if said.empty:
-        problems.add("fatal", file, "no opinion is left", [], "See the other problems.")
+        problems.add("fatal", "no opinion is left", "See the other problems.")
     return said
+
+
+def without_repeats(table: pd.DataFrame, what: str, problems: Problems) -> pd.DataFrame:
+    """The rows of a table, each once."""
+    repeated = table.duplicated()
+    trouble = f"{what} that repeat an equal one: counted once"
+    where = rows(table.index[repeated])
+    problems.add("mended", trouble, "Nothing; or remove the repeats.", where)
+    return table[~repeated]

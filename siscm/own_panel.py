@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -71,9 +72,13 @@ class OwnPanel:
 class Checked:
     """What was found in the files: problems, and a panel unless one of them is fatal."""
 
-    problems: pd.DataFrame
     _found: Problems
     _panel: OwnPanel | None
+
+    @cached_property
+    def problems(self) -> pd.DataFrame:
+        """A row a problem: see :func:`check_files`."""
+        return self._found.table()
 
     @property
     def panel(self) -> OwnPanel:
@@ -126,16 +131,11 @@ def check_files(
         ``file``, ``problem``, ``where``, ``how many``, ``what to do``. And ``panel``, an error
         if a problem is fatal.
     """
-    problems = Problems()
-    panel = _read(
-        Path(opinions),
-        None if features is None else Path(features),
-        {"instance": str(instance), "expert": str(expert), "label": str(label)},
-        order,
-        kinds or {},
-        problems,
-    )
-    return Checked(problems.table(), problems, panel)
+    problems = Problems(Path(opinions).name)
+    columns = {"instance": str(instance), "expert": str(expert), "label": str(label)}
+    where = None if features is None else Path(features)
+    panel = _read(Path(opinions), where, columns, order, kinds or {}, problems)
+    return Checked(problems, panel)
 
 
 def _read(
@@ -147,12 +147,13 @@ def _read(
     problems: Problems,
 ) -> OwnPanel | None:
     table = read_csv(said_path, problems, list(columns.values()))
-    said = None if table is None else clean_opinions(table, columns, said_path.name, problems)
+    said = None if table is None else clean_opinions(table, columns, problems)
     X: pd.DataFrame | None = None
     found: dict[Hashable, Kind] = {}
     if features_path is not None:
         about = None if said is None else set(said["instance"])
-        features = read_features(features_path, columns["instance"], about, kinds, problems)
+        known = Problems(features_path.name, problems.found)
+        features = read_features(features_path, columns["instance"], about, kinds, known)
         if features is not None:
             X, found = features
     if said is None or said.empty:
@@ -160,34 +161,29 @@ def _read(
     if X is None:
         X = pd.DataFrame(index=pd.Index(sorted(said["instance"].unique()), name="instance"))
     else:
-        said = _with_features(said, X, said_path.name, problems)
-    labels = None if order is None else in_order(said, order, said_path.name, problems)
+        said = _with_features(said, X, problems)
+    labels = None if order is None else in_order(said, order, problems)
     numbers = numeric_order(said["label"]) if labels is None else None
     instances = None if problems.fatal else X.index
     opinions = Opinions.from_long(said, instances=instances, classes=labels or numbers)
-    thin_places(opinions, said_path.name, problems)
+    _thin_places(opinions, problems)
     if problems.fatal:
         return None
     return OwnPanel(opinions, X, found, labels is not None or len(numbers or []) > 2)
 
 
-def _with_features(
-    said: pd.DataFrame, X: pd.DataFrame, file: str, problems: Problems
-) -> pd.DataFrame:
+def _with_features(said: pd.DataFrame, X: pd.DataFrame, problems: Problems) -> pd.DataFrame:
     """The opinions about instances that have features."""
     known = said["instance"].isin(X.index)
-    if known.all():
-        return said
     lacking = said.loc[~known, "instance"].unique()
     advice = "Add rows for them to the features, or set FEATURES = None."
     alike = _look_alikes(lacking, X.index)
     if alike:
         advice = f"Write ids alike in both files: {alike}."
     if not known.any():
-        trouble = "no instance with opinions is in the file of features"
-        problems.add("fatal", file, trouble, [], advice)
+        problems.add("fatal", "no instance with opinions is in the file of features", advice)
         return said
-    problems.add("left out", file, "instances without features", list(lacking), advice)
+    problems.add("left out", "instances without features", advice, lacking)
     return said[known]
 
 
@@ -204,79 +200,68 @@ def _look_alikes(lacking: Any, known: pd.Index[Any]) -> str:
     return ""
 
 
-def thin_places(opinions: Opinions, file: str, problems: Problems) -> None:
+def _thin_places(opinions: Opinions, problems: Problems) -> None:
     """Name what leaves too little to learn from; fatal if there is nothing at all."""
     votes = opinions.n_by_instance
     meetings = int((votes * (votes - 1) // 2).sum())
-    _too_thin(opinions, meetings, file, problems)
-    for trouble, who, advice in _thin_parts(opinions):
-        if len(who):
-            problems.add("look", file, trouble, who.tolist(), advice)
+    _too_thin(opinions, meetings, problems)
+    for trouble, (who, advice) in _thin_parts(opinions).items():
+        problems.add("look", trouble, advice, who)
     if 0 < meetings < FEW_MEETINGS:
         trouble = f"only {meetings} pair(s) of opinions are about one instance"
         advice = "Expect wide intervals; have more instances judged twice."
-        problems.add("look", file, trouble, [], advice)
+        problems.add("look", trouble, advice)
     if len(opinions.experts) > len(opinions.instances):
         trouble = f"more experts ({len(opinions.experts):,}) than instances"
-        advice = "Look whether the two columns are exchanged."
-        problems.add("look", file, trouble, [], advice)
+        problems.add("look", trouble, "Look whether the two columns are exchanged.")
 
 
-def _too_thin(opinions: Opinions, meetings: int, file: str, problems: Problems) -> None:
+def _too_thin(opinions: Opinions, meetings: int, problems: Problems) -> None:
     """The fatal problems: one label, one expert, nobody meets, or too seldom."""
     used = opinions.votes.sum(axis=0)
     if (used > 0).sum() < 2:
         only = plain(opinions.classes[int(used.argmax())])
         advice = "Add opinions that say something else; there is nothing to infer."
-        problems.add("fatal", file, f"everybody says {only!r}", [], advice)
+        problems.add("fatal", f"everybody says {only!r}", advice)
     if len(opinions.experts) < 2:
         only = plain(opinions.experts[0]) if len(opinions.experts) else "nobody"
         advice = "A second opinion takes a second expert; look whether expert= is right."
-        problems.add("fatal", file, f"all opinions are by {only!r}", [], advice)
+        problems.add("fatal", f"all opinions are by {only!r}", advice)
     if not meetings:
-        trouble = "no two experts have an instance in common"
         advice = "Have some instances judged twice; look whether instance= is right."
-        problems.add("fatal", file, trouble, [], advice)
+        problems.add("fatal", "no two experts have an instance in common", advice)
     elif (opinions.n_by_instance > 1).sum() < LEAST_TWICE:
         trouble = f"fewer than {LEAST_TWICE} instances have two opinions or more"
         advice = "Have more instances judged twice: too little to learn from, or to judge by."
-        problems.add("fatal", file, trouble, [], advice)
+        problems.add("fatal", trouble, advice)
 
 
-def _thin_parts(opinions: Opinions) -> list[tuple[str, pd.Index[Any], str]]:
-    """What is thin, which labels, experts or instances are, and what to do."""
+def _thin_parts(opinions: Opinions) -> dict[str, tuple[pd.Index[Any], str]]:
+    """What is thin: which labels, experts or instances are, and what to do."""
     said, given, votes = opinions.tallies, opinions.n_by_expert, opinions.n_by_instance
     used, one_label = said.sum(axis=0), (said > 0).sum(axis=1) == 1
     met = np.isin(np.arange(len(given)), opinions.expert_codes[votes[opinions.instance_codes] > 1])
-    return [
-        (
-            "labels used only once",
+    experts = opinions.experts
+    return {
+        "labels used only once": (
             opinions.classes[used == 1],
             "Merge them with others, or leave them: they stay unlikely.",
         ),
-        (
-            "labels that nobody used",
-            opinions.classes[used == 0],
-            "Nothing: they stay unlikely.",
-        ),
-        (
-            f"experts with fewer than {FEW_OPINIONS} opinions",
-            opinions.experts[given < FEW_OPINIONS],
+        "labels that nobody used": (opinions.classes[used == 0], "Nothing: they stay unlikely."),
+        f"experts with fewer than {FEW_OPINIONS} opinions": (
+            experts[given < FEW_OPINIONS],
             "Nothing; they are described mostly as the others are.",
         ),
-        (
-            "experts who only ever say one label",
-            opinions.experts[one_label & (given >= FEW_OPINIONS)],
+        "experts who only ever say one label": (
+            experts[one_label & (given >= FEW_OPINIONS)],
             "Look whether they meant it.",
         ),
-        (
-            "experts who met nobody on an instance",
-            opinions.experts[~met],
+        "experts who met nobody on an instance": (
+            experts[~met],
             "Nothing; their sharing is taken to be that of the others.",
         ),
-        (
-            "instances with one opinion",
+        "instances with one opinion": (
             opinions.instances[votes == 1],
             "Nothing: they are taken for new cases.",
         ),
-    ]
+    }

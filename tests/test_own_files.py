@@ -12,7 +12,7 @@ WANTED = ["instance", "expert", "label"]
 def read(tmp_path, content, wanted=WANTED):
     path = tmp_path / "said.csv"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    problems = Problems()
+    problems = Problems(path.name)
     return read_csv(path, problems, wanted), problems.table()
 
 
@@ -55,7 +55,7 @@ def test_what_is_no_csv_is_fatal_and_says_why(tmp_path, content, trouble):
 
 def test_a_missing_file_and_a_folder_are_fatal(tmp_path):
     for path, reason in ((tmp_path / "no.csv", "no such file"), (tmp_path, "cannot be read")):
-        problems = Problems()
+        problems = Problems(path.name)
         assert read_csv(path, problems, WANTED) is None
         with pytest.raises(ValueError, match=f"{path.name}: .*{reason}"):
             problems.refuse()
@@ -95,9 +95,10 @@ def test_a_column_without_a_name_is_left_out(tmp_path):
 def test_places_are_counted_and_the_first_are_named():
     assert some_of("abcde") == "a, b, c and 2 more"
     assert some_of("abc") == "a, b, c"
-    problems = Problems()
-    problems.add("look", "f", "p", range(7), "a")
-    problems.add("fatal", "f", "q", [], "b")
+    problems = Problems("f")
+    problems.add("look", "p", "a", range(7))
+    problems.add("look", "nowhere, and so no problem", "a", [])
+    problems.add("fatal", "q", "b")
     assert problems.table()["how many"].tolist() == [1, 7]
     assert problems.table()["outcome"].tolist() == ["fatal", "look"]
 
@@ -106,7 +107,7 @@ def test_places_are_counted_and_the_first_are_named():
 def test_no_file_at_all_raises(tmp_path_factory, content):
     path = tmp_path_factory.getbasetemp() / "any.csv"
     path.write_bytes(content)
-    problems = Problems()
+    problems = Problems(path.name)
     table = read_csv(path, problems, WANTED)
     assert (table is None) == problems.fatal
 
