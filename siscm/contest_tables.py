@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
@@ -73,6 +74,13 @@ def recorded(panel: str, population: str) -> dict[str, Any]:
     return {**entry["populations"][population], "origin": origin(entry)}
 
 
+def _populations() -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Panel, population and figures of everything recorded."""
+    for panel, entry in expected("graded").items():
+        for population, figures in entry["populations"].items():
+            yield panel, population, figures
+
+
 def recorded_contest(panel: str, population: str, part: str) -> Html:
     """The contest on a real panel's test part, or in cross-validation, as recorded.
 
@@ -95,20 +103,15 @@ def recorded_contest(panel: str, population: str, part: str) -> Html:
 def recorded_models() -> Html:
     """Sizes, noise, groups and sharing on the real panels, as recorded."""
     columns = {}
-    for panel, entry in expected("graded").items():
-        for population, figures in entry["populations"].items():
-            model = figures["model"]
-            shares = model["sharing"]
-            columns[f"{panel}, {population}"] = {
-                "experts": f"{model['experts']:,}",
-                "instances": f"{model['instances']:,}",
-                "opinions": f"{model['opinions']:,}",
-                "likeliest noise": model["noise"],
-                "groups": f"{len(model['group_sizes'])}",
-                "sharing, least": f"{shares['0']:.2f}",
-                "sharing, median": f"{shares['0.5']:.2f}",
-                "sharing, most": f"{shares['1']:.2f}",
-            }
+    for panel, population, figures in _populations():
+        model = figures["model"]
+        shares = {"least": "0", "median": "0.5", "most": "1"}
+        columns[f"{panel}, {population}"] = {
+            **{size: f"{model[size]:,}" for size in ("experts", "instances", "opinions")},
+            "likeliest noise": model["noise"],
+            "groups": f"{len(model['group_sizes'])}",
+            **{f"sharing, {name}": f"{model['sharing'][at]:.2f}" for name, at in shares.items()},
+        }
     caption = "What was learned from the training and development parts of the real panels."
     return table(pd.DataFrame(columns), caption, "recorded", origins())
 
@@ -125,12 +128,11 @@ def recorded_sharing(panel: str, population: str) -> Html:
 def recorded_calibration() -> Html:
     """How often labels were said on the real panels, by the probability given, as recorded."""
     columns = {}
-    for panel, entry in expected("graded").items():
-        for population, figures in entry["populations"].items():
-            bins = pd.DataFrame(figures["model"]["calibration"])
-            columns[f"{panel}, {population}"] = (
-                bins["probability"].map("{:.2f}".format) + ": " + bins["said"].map("{:.2f}".format)
-            )
+    for panel, population, figures in _populations():
+        bins = pd.DataFrame(figures["model"]["calibration"])
+        columns[f"{panel}, {population}"] = (
+            bins["probability"].map("{:.2f}".format) + ": " + bins["said"].map("{:.2f}".format)
+        )
     frame = pd.DataFrame(columns)
     caption = (
         "Calibration of out-of-fold marginals on the real panels, training and development parts: "
@@ -146,8 +148,7 @@ def recorded_verdict() -> Html:
     """
     columns = {
         f"{panel}, {population}": who_leads(panel, population)
-        for panel, entry in expected("graded").items()
-        for population in entry["populations"]
+        for panel, population, _ in _populations()
     }
     frame = pd.DataFrame(columns)
     frame.index.name = None
@@ -204,17 +205,16 @@ def recorded_shift(panel: str) -> Html:
 def recorded_candidates() -> Html:
     """Log-loss of graded sharing, by the candidate recorded first and by this one."""
     rows = {}
-    for panel, entry in expected("graded").items():
-        first = expected("graded_first")[panel]["populations"]
-        for population, figures in entry["populations"].items():
-            rows[f"{panel}, {population}"] = {
-                f"{candidate}, {part}": f"{loss:.4f}"
-                for part in ("development", "test")
-                for candidate, loss in (
-                    ("first", first[population][part][GRADED]),
-                    ("this one", standings_of(figures[part])["log_loss"][GRADED]),
-                )
-            }
+    for panel, population, figures in _populations():
+        first = expected("graded_first")[panel]["populations"][population]
+        rows[f"{panel}, {population}"] = {
+            f"{candidate}, {part}": f"{loss:.4f}"
+            for part in ("development", "test")
+            for candidate, loss in (
+                ("first", first[part][GRADED]),
+                ("this one", standings_of(figures[part])["log_loss"][GRADED]),
+            )
+        }
     frame = pd.DataFrame.from_dict(rows, orient="index")
     caption = "Log-loss of graded sharing, the first candidate and this one."
     return table(frame, caption, "recorded", origins())

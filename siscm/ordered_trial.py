@@ -6,14 +6,14 @@ with an error of her own, and grades it in five steps. No method is told so.
 
 from __future__ import annotations
 
-from typing import NamedTuple, get_args
+from typing import get_args
 
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 
 from siscm.checks import FloatArray
-from siscm.contest import GRADED, Graded, contest, judged, standings
+from siscm.contest import GRADED, Graded, contest, judged, methods
 from siscm.evaluation import log_loss
 from siscm.graded import GradedSISCM
 from siscm.noises import Noise
@@ -26,21 +26,14 @@ QUANTILES = (0.45, 0.7, 0.85, 0.95)
 """Where severity is cut: the mildest grade is given most often."""
 
 
-class Graders(NamedTuple):
-    """Features, and what everybody said."""
-
-    X: FloatArray
-    opinions: Opinions
-
-
 def graders(
     rng: np.random.Generator,
     n_instances: int = 450,
     n_experts: int = 5,
     hidden: float = 1.0,
     error: float = 0.5,
-) -> Graders:
-    """Draw cases and grades.
+) -> tuple[FloatArray, Opinions]:
+    """Draw cases and grades: features, and what everybody said.
 
     Parameters
     ----------
@@ -55,13 +48,7 @@ def graders(
     scale, leaning = 1 + 0.2 * rng.normal(size=n_experts), 0.4 * rng.normal(size=n_experts)
     seen = severity[:, None] * scale + leaning + error * rng.normal(size=(n_instances, n_experts))
     grades = np.searchsorted(np.quantile(seen, QUANTILES), seen)
-    return Graders(X, Opinions.from_codes(grades, classes=range(N_LABELS)))
-
-
-def _loss(model: GradedSISCM, X: pd.DataFrame, train: Opinions, test: Opinions) -> float:
-    model.fit(X.loc[train.instances], train)
-    pairs = judged({GRADED: Graded(model)}, model.log_marginals(X.loc[test.instances], test), test)
-    return float(log_loss(pairs[GRADED, "probability"].to_numpy(), N_LABELS).mean())
+    return X, Opinions.from_codes(grades, classes=range(N_LABELS))
 
 
 def ordered_trial(
@@ -102,13 +89,16 @@ def _losses(
     features, opinions = graders(rng, n_instances)
     X, end = pd.DataFrame(features), 2 * n_instances // 3
     train, test = (opinions.select(instances=part) for part in np.split(np.arange(len(X)), [end]))
-    pairs = contest(GradedSISCM(marginals), X, train, test)
-    found = standings(pairs, N_LABELS, rng=rng, n_bootstrap=2)["log_loss"].droplevel(1)
-    return {
-        f"{GRADED}, likeliest": found[GRADED],
-        **{
-            f"{GRADED}, {noise}": _loss(GradedSISCM(marginals, noise), X, train, test)
-            for noise in get_args(Noise)
-        },
-        **found.drop(GRADED),
-    }
+    by_noise: dict[str, float] = {}
+    for noise in get_args(Noise):
+        model = GradedSISCM(marginals, noise).fit(X.loc[train.instances], train)
+        scored = model.log_marginals(X.loc[test.instances], test)
+        by_noise |= _mean_losses(judged({f"{GRADED}, {noise}": Graded(model)}, scored, test))
+    found = _mean_losses(contest(GradedSISCM(marginals), X, train, test))
+    return {f"{GRADED}, likeliest": found.pop(GRADED), **by_noise, **found}
+
+
+def _mean_losses(pairs: pd.DataFrame) -> dict[str, float]:
+    """Of each method, from a table of :func:`siscm.contest.contest`."""
+    given = {name: pairs[name, "probability"].to_numpy() for name in methods(pairs)}
+    return {name: float(log_loss(p, N_LABELS).mean()) for name, p in given.items()}

@@ -137,9 +137,7 @@ def policy_standings(
         {c: right[EVERYWHERE if c[0] == EVERYWHERE else LARGEST, BEST] for c in right.columns}
     )
     parts = [
-        means(values, rng).rename(
-            columns={"mean": name, "low": f"{name}_low", "high": f"{name}_high"}
-        )
+        means(values, rng).set_axis([name, f"{name}_low", f"{name}_high"], axis=1)
         for name, values in (("right", right), ("behind", first - right))
     ]
     return pd.concat(parts, axis=1).rename_axis(["where", "who"])
@@ -159,14 +157,11 @@ def promises(found: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
     rise = found[BEST].astype(float) - found["nobody"].astype(float)
     rows = {}
     for i in np.unique(place).tolist():
-        some = pd.DataFrame({"found": rise[place == i]})
-        interval = means(some, rng).loc["found"]
+        some = rise[place == i]
         rows[f"{EDGES[i]:g} to {EDGES[i + 1]:g}"] = {
             "cases": len(some),
             "promised": found.loc[place == i, "gain"].mean(),
-            "found": interval["mean"],
-            "low": interval["low"],
-            "high": interval["high"],
+            **means(some.to_frame("found"), rng).loc["found"].rename({"mean": "found"}),
         }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("gain")
 
