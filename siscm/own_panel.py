@@ -133,43 +133,28 @@ def check_files(
     """
     problems = Problems(Path(opinions).name)
     columns = {"instance": str(instance), "expert": str(expert), "label": str(label)}
-    where = None if features is None else Path(features)
-    panel = _read(Path(opinions), where, columns, order, kinds or {}, problems)
-    return Checked(problems, panel)
-
-
-def _read(
-    said_path: Path,
-    features_path: Path | None,
-    columns: dict[str, str],
-    order: Sequence[str] | None,
-    kinds: dict[str, Kind],
-    problems: Problems,
-) -> OwnPanel | None:
-    table = read_csv(said_path, problems, list(columns.values()))
+    table = read_csv(Path(opinions), problems, list(columns.values()))
     said = None if table is None else clean_opinions(table, columns, problems)
-    X: pd.DataFrame | None = None
-    found: dict[Hashable, Kind] = {}
-    if features_path is not None:
+    known = None
+    if features is not None:
         about = None if said is None else set(said["instance"])
-        known = Problems(features_path.name, problems.found)
-        features = read_features(features_path, columns["instance"], about, kinds, known)
-        if features is not None:
-            X, found = features
+        in_features = Problems(Path(features).name, problems.found)
+        known = read_features(Path(features), columns["instance"], about, kinds or {}, in_features)
     if said is None or said.empty:
-        return None
-    if X is None:
-        X = pd.DataFrame(index=pd.Index(sorted(said["instance"].unique()), name="instance"))
+        return Checked(problems, None)
+    if known is None:
+        names = pd.Index(sorted(said["instance"].unique()), name="instance")
+        known = pd.DataFrame(index=names), {}
     else:
-        said = _with_features(said, X, problems)
+        said = _with_features(said, known[0], problems)
     labels = None if order is None else in_order(said, order, problems)
     numbers = numeric_order(said["label"]) if labels is None else None
-    instances = None if problems.fatal else X.index
-    opinions = Opinions.from_long(said, instances=instances, classes=labels or numbers)
-    _thin_places(opinions, problems)
+    instances = None if problems.fatal else known[0].index
+    cleaned = Opinions.from_long(said, instances=instances, classes=labels or numbers)
+    _thin_places(cleaned, problems)
     if problems.fatal:
-        return None
-    return OwnPanel(opinions, X, found, labels is not None or len(numbers or []) > 2)
+        return Checked(problems, None)
+    return Checked(problems, OwnPanel(cleaned, *known, bool(labels) or len(numbers or []) > 2))
 
 
 def _with_features(said: pd.DataFrame, X: pd.DataFrame, problems: Problems) -> pd.DataFrame:

@@ -23,7 +23,6 @@ from siscm.opinions import Opinions
 from siscm.own_cases import NewCases
 from siscm.own_features import marginals_for
 from siscm.own_panel import OwnPanel
-from siscm.pooled import PooledMarginals
 from siscm.sharing_fit import NoiseChoice
 
 MOST_CELLS = 150_000
@@ -121,9 +120,8 @@ class Report:
 
     def verdict(self) -> str:
         """Whether second opinions are worth anything on this panel, in a sentence."""
-        columns = ["log_loss_more", "log_loss_more_low", "log_loss_more_high"]
-        row = self.worth.loc[["marginals"], columns].to_numpy(dtype=np.float64)
-        more, low, high = row[0].tolist()
+        row = self.worth.loc["marginals"]
+        more, low, high = (row[f"log_loss_more{end}"] for end in ("", "_low", "_high"))
         if low > 0:
             size = f"{more:.3f} (95 % interval {low:.3f} to {high:.3f})"
             return f"One opinion tells about the others: the log-loss is lower by {size} with it."
@@ -177,9 +175,7 @@ def make_report(
     learned = learning(panel, most_cells, rng)
     noise: NoiseChoice = "likeliest" if panel.ordered or learned.n_classes == 2 else "gumbel"
     pairs = out_of_fold(panel, learned, noise, rng)
-    model = GradedSISCM(marginals_of(panel, learned), noise=noise)
-    model.fit(panel.X.loc[learned.instances], learned)
-    return Report(panel, learned, model, pairs)
+    return Report(panel, learned, _fitted(panel, learned, noise), pairs)
 
 
 def learning(panel: OwnPanel, most_cells: int | None, rng: np.random.Generator) -> Opinions:
@@ -208,9 +204,10 @@ def learning(panel: OwnPanel, most_cells: int | None, rng: np.random.Generator) 
     return panel.opinions.select(instances=panel.opinions.instances[kept])
 
 
-def marginals_of(panel: OwnPanel, said: Opinions) -> PooledMarginals:
-    """Marginals for a panel's features, not fitted yet."""
-    return marginals_for(panel.X, panel.kinds, len(said) * said.n_classes)
+def _fitted(panel: OwnPanel, said: Opinions, noise: NoiseChoice) -> GradedSISCM:
+    """Graded sharing, with marginals for the panel's features, learned from some opinions."""
+    marginals = marginals_for(panel.X, panel.kinds, len(said) * said.n_classes)
+    return GradedSISCM(marginals, noise=noise).fit(panel.X.loc[said.instances], said)
 
 
 def out_of_fold(
@@ -239,15 +236,9 @@ def out_of_fold(
     for part in range(n_folds):
         out = np.zeros(len(said.instances), dtype=bool)
         out[several[part::n_folds]] = True
-        train = said.select(instances=said.instances[~out])
-        test = said.select(instances=said.instances[out])
-        tables.append(_judged(panel, train, test, noise))
+        train, test = (said.select(instances=said.instances[part]) for part in (~out, out))
+        model = _fitted(panel, train, noise)
+        rules: dict[str, Rule] = {GRADED: Graded(model), "marginals": marginals_only, "copy": copy}
+        scored = model.log_marginals(panel.X.loc[test.instances], test)
+        tables.append(judged(rules, scored, test))
     return pd.concat(tables, ignore_index=True)
-
-
-def _judged(panel: OwnPanel, train: Opinions, test: Opinions, noise: NoiseChoice) -> pd.DataFrame:
-    X = panel.X
-    model = GradedSISCM(marginals_of(panel, train), noise=noise)
-    model.fit(X.loc[train.instances], train)
-    rules: dict[str, Rule] = {GRADED: Graded(model), "marginals": marginals_only, "copy": copy}
-    return judged(rules, model.log_marginals(X.loc[test.instances], test), test)
