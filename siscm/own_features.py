@@ -130,10 +130,9 @@ def _columns(
             dropped["columns of texts without a common word"].append(name)
         else:
             kept.append(name)
-            new = _filled(column, kind, learned, problems)
-            new[1:] = [one.rename(_free(str(one.name), table.columns)) for one in new[1:]]
-            filled |= {str(one.name): one for one in new}
-            found |= {str(one.name): kind for one in new}
+            new = _filled(table, name, kind, learned, problems)
+            filled |= new
+            found |= dict.fromkeys(new, kind)
     for trouble, names in dropped.items():
         advice = "Nothing, unless it should matter; kinds= says what a column holds."
         problems.add("left out", trouble, advice, [f"column {name}" for name in names])
@@ -141,13 +140,6 @@ def _columns(
         advice = "Marginals come from label frequencies."
         problems.add("look", "no column that can be used", advice)
     return pd.DataFrame(filled, index=table.index).sort_index(), found
-
-
-def _free(name: str, taken: pd.Index[Any]) -> str:
-    """The name, made longer while a column of the file has it."""
-    while name in taken:
-        name += " here"
-    return name
 
 
 def guess_kind(column: pd.Series[Any]) -> Kind | None:
@@ -185,20 +177,20 @@ def _has_words(column: pd.Series[Any]) -> bool:
 
 
 def _filled(
-    column: pd.Series[Any], kind: Kind, learned: Any, problems: Problems
-) -> list[pd.Series[Any]]:
-    """The column without gaps; for numbers with gaps, also where they were."""
-    gaps = column.isna()
+    table: pd.DataFrame, name: str, kind: Kind, learned: Any, problems: Problems
+) -> dict[str, pd.Series[Any]]:
+    """A column without gaps by its name; for numbers with gaps, also where they were."""
+    column, gaps = table[name], table[name].isna()
 
     def add(outcome: Outcome, what: str, advice: str, where: pd.Series[bool]) -> None:
         places = [f"instance {one!r}" for one in where.index[where]]
-        problems.add(outcome, f"column {column.name!r}: {what}", advice, places)
+        problems.add(outcome, f"column {name!r}: {what}", advice, places)
 
     restore = "Nothing; better, restore the values."
     if kind != "number":
         what = "gaps, taken for empty texts" if kind == "text" else "gaps, taken for a category"
         add("mended", what, restore, gaps)
-        return [column.fillna("").astype(object)]
+        return {name: column.fillna("").astype(object)}
     commas = column.str.contains(",", regex=False, na=False)
     if column[commas].str.fullmatch(_THOUSANDS).all():
         what = "numbers with a comma, read as a decimal one"
@@ -212,9 +204,12 @@ def _filled(
     numbers = numbers.mask(infinite)
     lost = numbers.isna()
     middle = numbers[learned].median()
-    out = [numbers.fillna(0.0 if np.isnan(middle) else middle)]
+    out = {name: numbers.fillna(0.0 if np.isnan(middle) else middle)}
     if lost[learned].any() and not lost[learned].all():
-        out.append(lost.astype(np.float64).rename(f"{column.name} is missing"))
+        where_lost = f"{name} is missing"
+        while where_lost in table.columns:
+            where_lost += " here"
+        out[where_lost] = lost.astype(np.float64)
     return out
 
 
@@ -239,9 +234,7 @@ def marginals_for(
     n_cells
         Opinions to learn from, times labels.
     """
-    by_kind: dict[str, list[Any]] = {kind: [] for kind in get_args(Kind)}
-    for column in X.columns:
-        by_kind[kinds[column]].append(column)
+    by_kind = {kind: [c for c in X.columns if kinds[c] == kind] for kind in get_args(Kind)}
     if not X.shape[1] or (len(by_kind["number"]) == X.shape[1] and n_cells <= FEW_CELLS):
         return PooledMarginals()
     pool = OneHotEncoder(handle_unknown="infrequent_if_exist", min_frequency=RARE)

@@ -31,7 +31,11 @@ def clean_opinions(
     if names is None:
         return None
     said = table[list(names.values())].set_axis(list(names), axis=1)
-    said = _complete(said, problems)
+    advice = "Nothing, if nobody was asked there; else restore the value."
+    for role in said.columns:
+        trouble = f"rows without {'a' if role == 'label' else 'an'} {role}"
+        problems.add("left out", trouble, advice, rows(said.index[said[role].isna()]))
+    said = said.dropna().copy()
     if said.empty:
         problems.add("fatal", "no row is complete", "Fill its columns.")
         return None
@@ -91,15 +95,6 @@ def _is_wide(table: pd.DataFrame, known: set[str]) -> bool:
         and len(every) <= min(20, max(2, len(table) // 2))
         and all(len(mine) * 2 > len(every) for mine in values if mine)
     )
-
-
-def _complete(said: pd.DataFrame, problems: Problems) -> pd.DataFrame:
-    """The rows that have an instance, an expert and a label."""
-    advice = "Nothing, if nobody was asked there; else restore the value."
-    for role in said.columns:
-        trouble = f"rows without {'a' if role == 'label' else 'an'} {role}"
-        problems.add("left out", trouble, advice, rows(said.index[said[role].isna()]))
-    return said.dropna().copy()
 
 
 def same_spelling(column: pd.Series[Any], role: str, problems: Problems) -> pd.Series[Any]:

@@ -7,8 +7,7 @@ panel, by cross-validation over instances (:func:`development`). The test part i
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,12 +29,10 @@ N_FOLDS = 5
 WEIGHTS = (1e-2, 1e-3, 1e-4)
 """Of the uniform distribution mixed into every method's before the log-loss."""
 
-POPULATIONS: Mapping[PanelName, Mapping[str, int]] = MappingProxyType(
-    {
-        "HS-Brexit": {"everyone": 1},
-        "MD-Agreement": {"60 opinions or more": 60, "everyone": 1},
-    }
-)
+POPULATIONS: dict[PanelName, dict[str, int]] = {
+    "HS-Brexit": {"everyone": 1},
+    "MD-Agreement": {"60 opinions or more": 60, "everyone": 1},
+}
 """Of each panel the experts studied: with at least so many opinions in training and development."""
 
 FEW = 20
