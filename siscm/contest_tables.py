@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from siscm.contest import GRADED
@@ -162,14 +163,8 @@ def recorded_verdict() -> Html:
 def who_leads(panel: str, population: str) -> pd.Series[Any]:
     """Of each rival, whose log-loss is lower: ``"graded"``, :data:`RIVAL`, or ``"neither"``."""
     rivals = standings_of(recorded(panel, population)["test"]).drop(index=GRADED)
-    found: pd.Series[Any] = rivals.apply(_verdict, axis=1)
-    return found
-
-
-def _verdict(row: pd.Series[Any]) -> str:
-    if row["log_loss_more_low"] > 0:
-        return "graded"
-    return RIVAL if row["log_loss_more_high"] < 0 else "neither"
+    lower = [rivals["log_loss_more_low"] > 0, rivals["log_loss_more_high"] < 0]
+    return pd.Series(np.select(lower, ["graded", RIVAL], "neither"), rivals.index)
 
 
 def origins() -> str:

@@ -19,7 +19,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.stats import poisson
 
-from siscm.checks import FloatArray
+from siscm.checks import FloatArray, check_share
 from siscm.graph import SimilarityGraph
 from siscm.gumbel import joint_probabilities
 from siscm.opinions import Opinions
@@ -129,7 +129,6 @@ def forgive(graph: SimilarityGraph, expected: FloatArray, level: float = LEVEL) 
     ValueError
         If the level is not in [0, 1]; or as :func:`explained_by_chance`.
     """
-    if not 0 <= level <= 1:
-        raise ValueError(f"level is {level}; a p-value lies between 0 and 1.")
+    check_share(level, "level")
     forgiven = explained_by_chance(graph, expected) >= level
     return replace(graph, violations=np.where(forgiven, 0, graph.violations))
