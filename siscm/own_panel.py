@@ -135,26 +135,27 @@ def check_files(
     columns = {"instance": str(instance), "expert": str(expert), "label": str(label)}
     table = read_csv(Path(opinions), problems, list(columns.values()))
     said = None if table is None else clean_opinions(table, columns, problems)
-    known = None
+    described = None
     if features is not None:
         about = None if said is None else set(said["instance"])
-        in_features = Problems(Path(features).name, problems.found)
-        known = read_features(Path(features), columns["instance"], about, kinds or {}, in_features)
+        others = Problems(Path(features).name, problems.found)
+        described = read_features(Path(features), columns["instance"], about, kinds or {}, others)
     if said is None or said.empty:
         return Checked(problems, None)
-    if known is None:
+    if described is None:
         names = pd.Index(sorted(said["instance"].unique()), name="instance")
-        known = pd.DataFrame(index=names), {}
+        X, found = pd.DataFrame(index=names), dict[Hashable, Kind]()
     else:
-        said = _with_features(said, known[0], problems)
+        X, found = described
+        said = _with_features(said, X, problems)
     labels = None if order is None else in_order(said, order, problems)
     numbers = numeric_order(said["label"]) if labels is None else None
-    instances = None if problems.fatal else known[0].index
+    instances = None if problems.fatal else X.index
     cleaned = Opinions.from_long(said, instances=instances, classes=labels or numbers)
     _thin_places(cleaned, problems)
     if problems.fatal:
         return Checked(problems, None)
-    return Checked(problems, OwnPanel(cleaned, *known, bool(labels) or len(numbers or []) > 2))
+    return Checked(problems, OwnPanel(cleaned, X, found, bool(labels) or len(numbers or []) > 2))
 
 
 def _with_features(said: pd.DataFrame, X: pd.DataFrame, problems: Problems) -> pd.DataFrame:

@@ -236,7 +236,7 @@ def out_of_fold(
     for part in range(n_folds):
         out = np.zeros(len(said.instances), dtype=bool)
         out[several[part::n_folds]] = True
-        train, test = (said.select(instances=said.instances[part]) for part in (~out, out))
+        train, test = (said.select(instances=said.instances[kept]) for kept in (~out, out))
         model = _fitted(panel, train, noise)
         rules: dict[str, Rule] = {GRADED: Graded(model), "marginals": marginals_only, "copy": copy}
         scored = model.log_marginals(panel.X.loc[test.instances], test)
