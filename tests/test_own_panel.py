@@ -139,6 +139,7 @@ FATAL = {
     "no two experts have an instance": said_table().iloc[::3].assign(expert=["A", "B"] * 15),
     "fewer than 4 instances": said_table().iloc[:9],
     "no row is complete": said_table().assign(expert=None),
+    "no opinion is left": pd.concat([said_table(), said_table().eval("label = 1 - label")]),
     "different labels": said_table().assign(label=range(90)),
     "it looks wide": said_table()
     .pivot(index="instance", columns="expert", values="label")
@@ -156,6 +157,12 @@ def test_a_fatal_problem_is_an_error_that_names_file_and_remedy(check, problem):
     assert found["problem"] in str(error.value)
     assert found["what to do"] in str(error.value)
     assert error.value.__cause__ is None
+
+
+def test_a_column_cannot_be_both_the_instances_and_the_experts(check):
+    found = only(check(expert="instance"), "one column stands for two of instance, expert, label")
+    assert found["outcome"] == "fatal"
+    assert found["what to do"] == "Name three different columns."
 
 
 def test_all_fatal_problems_are_named_at_once(tmp_path, check):

@@ -18,7 +18,7 @@ from siscm.graded import GradedSISCM
 from siscm.own_example import kind_of, write_example
 from siscm.own_features import marginals_for
 from siscm.own_panel import check_files
-from siscm.own_report import MOST_SHOWN, learning, make_report
+from siscm.own_report import MOST_SHOWN, learning, make_report, out_of_fold
 from siscm.panels import load_panel
 
 PAGE = Path(__file__).parents[1] / "notebooks" / "17_your_panel.md"
@@ -288,3 +288,11 @@ def test_two_lines_of_the_page_are_enough(tmp_path, features):
     assert scope["report"].panel.opinions.instances[-1] == ("new 2" if features else "0099 é")
     assert len(pd.read_csv(scope["path"])) == len(scope["table"])
     scope["here"].cleanup()
+
+
+def test_one_instance_with_two_opinions_is_too_few_to_judge_by(panel):
+    said = panel.opinions
+    (met, *_), alone = np.flatnonzero(said.n_by_instance > 1), said.n_by_instance < 2
+    some = said.select(instances=said.instances[alone | (np.arange(len(alone)) == met)])
+    with pytest.raises(ValueError, match=r"1 instance\(s\) have two opinions or more"):
+        out_of_fold(panel, some, "gumbel", np.random.default_rng(0))
