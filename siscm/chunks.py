@@ -116,12 +116,7 @@ def each(
             work = (delayed(_apply)(function, source, i) for i, source in numbered)
             for classes, found in parallel(work):
                 known = classes if known is None else known
-                if not known.equals(classes):
-                    raise ValueError(
-                        f"the chunks have different labels ({known[:5].tolist()} ... and "
-                        f"{classes[:5].tolist()} ...); build the opinions of all with the same "
-                        "classes=."
-                    )
+                _refuse_other_labels(known, classes)
                 yield found
 
 
@@ -161,6 +156,14 @@ def total(
     for first in sums:
         return reduce(add, sums, first)
     raise ValueError("there are no chunks; give at least one.")
+
+
+def _refuse_other_labels(known: pd.Index[Any], classes: pd.Index[Any]) -> None:
+    if not known.equals(classes):
+        raise ValueError(
+            f"the chunks have different labels ({known[:5].tolist()} ... and "
+            f"{classes[:5].tolist()} ...); build the opinions of all with the same classes=."
+        )
 
 
 def _apply(

@@ -35,9 +35,9 @@ def conclusions(figures: Mapping[str, Any]) -> pd.DataFrame:
 
     def above(*pairs: tuple[str, str]) -> tuple[str, bool]:
         """Whether the first accuracy is above each of the others."""
-        one, *others = values = [float(accuracy[rule][scenario]) for rule, scenario in pairs]
+        values = [float(accuracy[rule][scenario]) for rule, scenario in pairs]
         said, *rest = ("no pair" if np.isnan(value) else f"{value:.1%}" for value in values)
-        return f"{said} against {', '.join(rest)}", all(one > other for other in others)
+        return f"{said} against {', '.join(rest)}", all(values[0] > other for other in values[1:])
 
     def most(least: float, *names: str) -> tuple[str, bool]:
         """Whether more than this share of the experts is better off, in each comparison."""

@@ -153,7 +153,9 @@ def hidden_sets(raw: pd.DataFrame) -> HiddenSets:
     number = number[first]
     between = shared[np.ix_(firsts, firsts)]
     reshuffle = _reshuffles(between == 0)
-    of_set, image = np.nonzero(saw[firsts].toarray())
+    of_set, image = (part.astype(np.int64) for part in saw[firsts].nonzero())
+    order = np.lexsort((image, of_set))
+    of_set, image = of_set[order], image[order]
     per_class = np.zeros((len(firsts), int(true_label.max()) + 1), dtype=np.int64)
     np.add.at(per_class, (of_set, true_label[image]), 1)
     apart = np.triu(reshuffle[:, None] != reshuffle)

@@ -157,11 +157,15 @@ def default(function: Callable[..., Any], argument: str) -> Any:
 
 def setting(name: str, paper: Any, ours: Any) -> Number:
     """A choice of the paper's beside the one in our code: the same, or not."""
-    said, here = (
-        f"{value:,}" if isinstance(value, int) else str(value).strip("[]")  # of a list
-        for value in (paper, ours)
-    )
-    return Number(name, said, here, "the same", GIVEN if paper == ours else DIFFERS)
+    verdict = GIVEN if paper == ours else DIFFERS
+    return Number(name, _in_words(paper), _in_words(ours), "the same", verdict)
+
+
+def _in_words(value: Any) -> str:
+    """A choice: a number, a word, or a list of either."""
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return value if isinstance(value, str) else f"{value:,}"
 
 
 def judged(criterion: verdicts.Criterion, cifar10h: Mapping[str, Any]) -> Number:

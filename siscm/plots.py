@@ -34,8 +34,14 @@ def log_axis(axes: Axes, values: Iterable[float]) -> None:
 
 def legend_above(axes: Axes, ncols: int, fontsize: float | None = 9, **more: Any) -> None:
     """What each mark is, above the panel; by default in small print."""
-    more |= {"bbox_to_anchor": (0.5, 1), "ncols": ncols, "frameon": False, "fontsize": fontsize}
-    axes.legend(loc="lower center", **more)
+    axes.legend(
+        loc="lower center",
+        bbox_to_anchor=(0.5, 1),
+        ncols=ncols,
+        frameon=False,
+        fontsize=fontsize,
+        **more,
+    )
 
 
 def finish_lines(axes: Axes) -> None:

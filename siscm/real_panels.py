@@ -7,7 +7,8 @@ panel, by cross-validation over instances (:func:`development`). The test part i
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -29,10 +30,12 @@ N_FOLDS = 5
 WEIGHTS = (1e-2, 1e-3, 1e-4)
 """Of the uniform distribution mixed into every method's before the log-loss."""
 
-POPULATIONS: dict[PanelName, dict[str, int]] = {
-    "HS-Brexit": {"everyone": 1},
-    "MD-Agreement": {"60 opinions or more": 60, "everyone": 1},
-}
+POPULATIONS: Mapping[PanelName, Mapping[str, int]] = MappingProxyType(
+    {
+        "HS-Brexit": {"everyone": 1},
+        "MD-Agreement": {"60 opinions or more": 60, "everyone": 1},
+    }
+)
 """Of each panel the experts studied: with at least so many opinions in training and development."""
 
 FEW = 20

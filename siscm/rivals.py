@@ -161,13 +161,11 @@ class PooledRegression:
         Fitted on the ordered pairs of training.
     X
         Features of the instances to be scored, in the order of their opinions' ``instances``.
-    sizes
-        How many experts, labels, and experts there are.
     """
 
     classifier: LogisticRegression
     X: FloatArray
-    sizes: tuple[int, int, int]
+    n_experts: int
 
     @classmethod
     def fit(
@@ -176,24 +174,25 @@ class PooledRegression:
         """Learn from every ordered pair of training; score pairs about the rows of ``X``."""
         observed, target = ordered_pairs(opinions)
         i, h, y = opinions.instance_codes, opinions.expert_codes, opinions.label_codes
-        sizes = (len(opinions.experts), opinions.n_classes, len(opinions.experts))
-        rows = _pair_features(X_train[i[observed]], (h[observed], y[observed], h[target]), sizes)
+        n_experts = len(opinions.experts)
+        codes = (h[observed], y[observed], h[target])
+        rows = _pair_features(X_train[i[observed]], codes, n_experts, opinions.n_classes)
         classifier = LogisticRegression(C=C, max_iter=10_000, tol=1e-3)
-        return cls(classifier.fit(rows, y[target]), X, sizes)
+        return cls(classifier.fit(rows, y[target]), X, n_experts)
 
     def __call__(self, pairs: Pairs) -> FloatArray:
         """Probabilities (n, k) of what the targets say."""
         law = np.zeros_like(pairs.log_p_target)
         if len(law):
             codes = (pairs.observed, pairs.label, pairs.target)
-            rows = _pair_features(self.X[pairs.instance], codes, self.sizes)
+            rows = _pair_features(self.X[pairs.instance], codes, self.n_experts, law.shape[1])
             law[:, self.classifier.classes_] = self.classifier.predict_proba(rows)
         return law
 
 
-def _pair_features(X: FloatArray, codes: Sequence[IntArray], sizes: Sequence[int]) -> csr_matrix:
+def _pair_features(X: FloatArray, codes: Sequence[IntArray], n_experts: int, k: int) -> csr_matrix:
     """Sparse rows: features, then who was observed, what she said, and the target, one-hot."""
-    starts = np.cumsum([0, *sizes])
+    starts = np.cumsum([0, n_experts, k, n_experts])
     ones = np.column_stack(codes) + starts[:-1]
     one_hot = csr_matrix(
         (np.ones(ones.size), ones.ravel(), np.arange(0, ones.size + 1, len(codes))),

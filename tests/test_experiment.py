@@ -54,6 +54,13 @@ def test_an_opinion_helps(experiment: Experiment) -> None:
     assert table["one noise for all"] != table["GNB"]
 
 
+def test_scores_agree_with_the_table(experiment: Experiment) -> None:
+    rng, n_classes = np.random.default_rng(0), experiment.test.n_classes
+    scores = evaluation.summaries(experiment.pairs, n_classes, rng=rng)["accuracy"].unstack()
+    table = experiment.accuracy()
+    np.testing.assert_allclose(scores.loc[table.index, table.columns], table)
+
+
 def test_experts_better_off_are_counted_one_by_one(experiment: Experiment) -> None:
     table = experiment.experts_better_off()
 
