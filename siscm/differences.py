@@ -25,14 +25,12 @@ from siscm.opinions import Opinions
 from siscm.preprocessing import preprocess
 from siscm.replay import CNB, GNB, MODEL, Effect, Replay, all_sizes, opinion_sizes
 from siscm.rivals import ProductWithCNB
+from siscm.stability import SEEDS
 
 SHORT = {MODEL: "SI-SCM", GNB: GNB, CNB: CNB}
 
 MOST_EXPERTS = 300
 """With more experts than this a reading is counted, not fitted: that would take minutes."""
-
-OTHER_SEEDS = (1, 2, 3, 4, 5)
-"""Of Algorithm 1, for scale."""
 
 LOG_LEAST = np.log(np.finfo(np.float64).tiny)
 """Of the smallest number there is, which stands for zero: nothing can be conditioned on that."""
@@ -225,11 +223,11 @@ def _law_by_draws(ours: Replay) -> Effect:
 def _seeds(ours: Replay) -> Effect:
     """What chance in Algorithm 1 does alone."""
     graph, sizes, scores = ours.done.model.graph_, pd.DataFrame({"ours": ours.sizes}), []
-    for seed in OTHER_SEEDS:
+    for seed in SEEDS:
         groups = ours.groups(graph, np.random.default_rng(seed))
         sizes[f"seed {seed}"] = pd.Series(all_sizes(ours.done.train, ours.done.test, graph, groups))
         scores.append(ours.scored({MODEL: (gumbel_max, ours.log_test)}, groups))
-    words = f"{len(OTHER_SEEDS)} other seeds of Algorithm 1"
+    words = f"{len(SEEDS)} other seeds of Algorithm 1"
     return Effect("for scale", words, sizes, pd.concat(scores))
 
 

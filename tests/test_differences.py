@@ -21,6 +21,7 @@ from siscm.experiment import PAPERS_RULES, Experiment, run
 from siscm.partition import greedy
 from siscm.preprocessing import preprocess
 from siscm.replay import Replay
+from siscm.stability import SEEDS
 
 LIST = Path(__file__).parents[1] / "book" / "differences.md"
 SCENARIOS = list(evaluation.SCENARIOS)
@@ -314,8 +315,8 @@ def test_scaling_to_an_interval_does_nothing_to_a_gaussian(measured: list[Effect
 
 def test_seeds_span_a_range(measured: list[Effect], table: pd.DataFrame) -> None:
     effect = of(measured, "for scale")
-    assert len(effect.accuracy) == len(differences.OTHER_SEEDS)
-    assert effect.sizes.shape == (7, 1 + len(differences.OTHER_SEEDS))
+    assert len(effect.accuracy) == len(SEEDS)
+    assert effect.sizes.shape == (7, 1 + len(SEEDS))
     assert (effect.sizes.loc["opinions"] == effect.sizes.loc["opinions", "ours"]).all()
 
 
