@@ -159,14 +159,14 @@ def trial(
 
     On each case one of its experts, drawn at random, has spoken. A strategy picks a second one
     among the others, she says what she said, and the model decides. It should decide as most of
-    the case's experts did.
+    the case's experts did; where labels tie, a decision for one of them counts its share.
 
     Parameters
     ----------
     model
         Fitted on other instances.
     X, test
-        Features and opinions. Cases with fewer than three opinions, or a tie, are left out.
+        Features and opinions. Cases with fewer than three opinions are left out.
     accuracy
         (H,): how often each expert agreed with most of hers in training.
     rng
@@ -176,13 +176,12 @@ def trial(
     -------
     DataFrame
         A row a case: ``instance``; ``spoke``, the expert who has spoken; ``sure`` and ``gain`` (the
-        largest there was), as :func:`value_of_asking` has them; and for each strategy whether its
-        decision was right, for ``"at random"`` the chance of it.
+        largest there was), as :func:`value_of_asking` has them; and for each strategy how right its
+        decision was, 1 or 0 without a tie, for ``"at random"`` on average.
     """
-    votes = test.votes
-    ranked = np.sort(votes, axis=1)
-    kept = np.flatnonzero((test.n_by_instance >= 3) & (ranked[:, -1] > ranked[:, -2]))
-    verdict, labels = votes[kept].argmax(axis=1), test.labels[kept]
+    kept = np.flatnonzero(test.n_by_instance >= 3)
+    labels = test.labels[kept]
+    worth = majorities(labels, test.n_classes)
     log_p = model.log_marginals(X)[kept]
     asked = labels != NOT_ASKED
     spoke = np.where(asked, rng.random(asked.shape), -1).argmax(axis=1)
@@ -195,7 +194,7 @@ def trial(
         values = _values(one, model, names)
         said = labels[one.row, one.experts]
         decided = one.after[np.arange(len(said)), said].argmax(axis=1)
-        right = decided == verdict[one.row]
+        right = worth[one.row, decided]
         picks = (accuracy[one.experts], values["differs"], values["gain"])
         out.append(
             {
@@ -203,7 +202,7 @@ def trial(
                 "spoke": model.experts_[spoke[one.row]],
                 "sure": values["sure"][0],
                 "gain": values["gain"].max(),
-                "nobody": one.now.argmax() == verdict[one.row],
+                "nobody": worth[one.row, one.now.argmax()],
                 "at random": right.mean(),
                 **{
                     strategy: right[int(np.argmax(np.asarray(pick)))]

@@ -20,6 +20,7 @@ from siscm.baselines import Pairs, Rule, copy, marginals_only, one_noise
 from siscm.checks import FloatArray, IntArray
 from siscm.evaluation import UNIFORM_WEIGHT, log_loss
 from siscm.graded import GradedSISCM
+from siscm.intervals import mean_with_interval
 from siscm.names import plain
 from siscm.noises import pair_law
 from siscm.opinions import Opinions
@@ -232,8 +233,7 @@ def standings(
     DataFrame
         A row a method and ``weight``: ``log_loss``, ``accuracy``; and ``log_loss_more``,
         ``accuracy_less``, how much worse than graded sharing, with the ends ``_low`` and
-        ``_high`` of their 95 % intervals; NaN where a log-loss is infinite, as it can be at
-        weight 0.
+        ``_high`` of their 95 % intervals, as of :func:`siscm.intervals.mean_with_interval`.
 
     Raises
     ------
@@ -243,9 +243,13 @@ def standings(
     if by not in ("instance", "target"):
         raise ValueError(f"by is {by!r}; it must be 'instance' or 'target'.")
     code, _ = pd.factorize(pairs[by, ""])
-    n = code.max() + 1
-    drawn = rng.multinomial(n, np.full(n, 1 / n), size=n_bootstrap)
-    size = np.bincount(code)
+    sizes = np.bincount(code).astype(np.float64)
+    seed = int(rng.integers(2**63))
+
+    def lag(name: str, values: FloatArray) -> dict[str, float]:
+        totals = np.asarray(np.bincount(code, values), dtype=np.float64)
+        return mean_with_interval(name, totals, sizes, np.random.default_rng(seed), n_bootstrap)
+
     rows = {}
     for weight in weights:
         best = None
@@ -253,15 +257,10 @@ def standings(
             loss = log_loss(pairs[name, "probability"].to_numpy(), n_classes, weight)
             right = pairs[name, "right"].to_numpy(dtype=np.float64)
             best = (loss, right) if best is None else best
-            row = {"log_loss": loss.mean(), "accuracy": right.mean()}
-            for what, more in (
-                ("log_loss_more", loss - best[0]),
-                ("accuracy_less", best[1] - right),
-            ):
-                low, high = np.nan, np.nan
-                if np.isfinite(more).all():
-                    means = (drawn @ np.bincount(code, more)) / (drawn @ size)
-                    low, high = np.quantile(means, [0.025, 0.975])
-                row |= {what: more.mean(), f"{what}_low": low, f"{what}_high": high}
-            rows[name, weight] = row
+            rows[name, weight] = {
+                "log_loss": loss.mean(),
+                "accuracy": right.mean(),
+                **lag("log_loss_more", loss - best[0]),
+                **lag("accuracy_less", best[1] - right),
+            }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["method", "weight"])

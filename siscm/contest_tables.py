@@ -92,7 +92,10 @@ def recorded_contest(panel: str, population: str, part: str) -> Html:
     """
     entry = recorded(panel, population)
     scores = entry[part]
-    where = {"test": "the test part", "development": "cross-validation in its training part"}
+    where = {
+        "test": "the test part",
+        "development": "cross-validation in its training and development parts",
+    }
     caption = (
         f"{panel}, {population}, {where[part]}: {scores['pairs']:,} ordered pairs. Above and below "
         "graded: how much worse than graded sharing, with 95 % intervals over instances; in "

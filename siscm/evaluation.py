@@ -7,11 +7,11 @@ from collections.abc import Hashable, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.stats import bootstrap
 
 from siscm.baselines import RULES, Pairs, Rule, gumbel_max
 from siscm.checks import FloatArray
 from siscm.inference import predict
+from siscm.intervals import mean_with_interval
 from siscm.opinions import Opinions
 from siscm.pairs import iter_pairs, opinion_marginals
 from siscm.partition import group_of
@@ -228,8 +228,6 @@ def summary(
     """
     if not 0 <= uniform_weight < 1:
         raise ValueError(f"uniform_weight is {uniform_weight}; it must be in [0, 1).")
-    if n_bootstrap < 1:
-        raise ValueError(f"n_bootstrap is {n_bootstrap}; at least one resample is needed.")
     scores = pd.DataFrame(
         {
             "instance": pairs["instance"],
@@ -247,7 +245,8 @@ def summary(
         row: dict[str, float] = {"n_pairs": int(kept.sum())}
         for score in ("accuracy", "log_loss"):
             totals = np.asarray(by_instance[score].sum(), dtype=np.float64)
-            row |= _ratio(score, totals, sizes, n_bootstrap, np.random.default_rng(seed))
+            draws = np.random.default_rng(seed)
+            row |= mean_with_interval(score, totals, sizes, draws, n_bootstrap)
         rows[scenario] = row
     return pd.DataFrame.from_dict(rows, orient="index").astype({"n_pairs": int})
 
@@ -258,28 +257,3 @@ def log_loss(
     """Minus the logarithm of what the truth was given, a little of the uniform law mixed in."""
     with np.errstate(divide="ignore"):
         return -np.log((1 - uniform_weight) * probability + uniform_weight / n_classes)
-
-
-def _ratio(
-    name: str,
-    totals: FloatArray,
-    sizes: FloatArray,
-    n_bootstrap: int,
-    rng: np.random.Generator,
-) -> dict[str, float]:
-    """A mean over pairs, and its percentile interval over resampled instances."""
-    value, low, high = np.nan, np.nan, np.nan
-    if len(sizes):
-        value = float(totals.sum() / sizes.sum())
-    if len(sizes) > 1 and np.isfinite(value):
-        low, high = bootstrap(
-            (totals, sizes),
-            lambda total, size, axis: total.sum(axis=axis) / size.sum(axis=axis),
-            paired=True,
-            vectorized=True,
-            n_resamples=n_bootstrap,
-            method="percentile",
-            batch=100,
-            rng=rng,
-        ).confidence_interval
-    return {name: value, f"{name}_low": float(low), f"{name}_high": float(high)}

@@ -75,7 +75,7 @@ def draw_promises(axes: Axes, promises: pd.DataFrame) -> None:
     most = 1.15 * promises["promised"].max()
     axes.plot([0, most], [0, most], color=GREY, linestyle=":", linewidth=1.5)
     found = promises["found"]
-    ends = [found - promises["low"], promises["high"] - found]
+    ends = [found - promises["found_low"], promises["found_high"] - found]
     axes.errorbar(
         promises["promised"], found, yerr=ends, fmt="o", color=GROUP_COLOURS[0], capsize=3
     )

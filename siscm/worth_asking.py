@@ -15,6 +15,7 @@ import pandas as pd
 from siscm.asking import STRATEGIES, agreement_with_most, trial
 from siscm.checks import FloatArray, check_share
 from siscm.graded import GradedSISCM
+from siscm.intervals import mean_with_interval
 from siscm.panels import Panel
 from siscm.real_panels import N_FOLDS, held_out, text_marginals, texts, training
 
@@ -68,7 +69,7 @@ def held_out_trials(
 
 
 def policies(found: pd.DataFrame, share: float = SHARE) -> pd.DataFrame:
-    """Whether each case is decided rightly, by where and whom to ask.
+    """How right each case is decided, by where and whom to ask.
 
     Parameters
     ----------
@@ -84,12 +85,12 @@ def policies(found: pd.DataFrame, share: float = SHARE) -> pd.DataFrame:
         gains, and about random cases, for which it is the chance.
     """
     check_share(share, "share")
-    nobody = found["nobody"].to_numpy(dtype=np.float64)
+    nobody = found["nobody"].to_numpy()
     rank = np.argsort(np.argsort(-found["gain"].to_numpy(), kind="stable"))
     asked = rank < round(share * len(found))
     columns: dict[tuple[str, str], FloatArray] = {("nowhere", STRATEGIES[0]): nobody}
     for who in STRATEGIES[1:]:
-        right = found[who].to_numpy(dtype=np.float64)
+        right = found[who].to_numpy()
         columns[EVERYWHERE, who] = right
         columns[LARGEST, who] = np.where(asked, right, nobody)
         columns[ANY, who] = share * right + (1 - share) * nobody
@@ -106,20 +107,6 @@ def curve(found: pd.DataFrame, shares: Sequence[float]) -> pd.DataFrame:
     ).T.rename_axis("share")
 
 
-def means(values: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
-    """Means of columns over cases, with 95 % intervals by bootstrap over cases.
-
-    Returns
-    -------
-    DataFrame
-        A row a column: ``mean``, ``low``, ``high``.
-    """
-    n = len(values)
-    drawn = rng.multinomial(n, np.full(n, 1 / n), size=1000) / n
-    low, high = np.quantile(drawn @ values.to_numpy(dtype=np.float64), [0.025, 0.975], axis=0)
-    return pd.DataFrame({"mean": values.mean(), "low": low, "high": high})
-
-
 def policy_standings(
     found: pd.DataFrame, rng: np.random.Generator, share: float = SHARE
 ) -> pd.DataFrame:
@@ -129,18 +116,19 @@ def policy_standings(
     -------
     DataFrame
         A row a policy, ``(where, who)``: ``right``, ``behind``, each with the ends ``_low``,
-        ``_high`` of its interval. Asking everywhere is compared with asking whoever promises most
-        everywhere; all else with asking her where most is gained.
+        ``_high`` of its interval. Asking only about a share of the cases is behind asking whoever
+        promises most where most is gained; all else is behind asking her everywhere.
     """
     right = policies(found, share)
-    first = pd.DataFrame(
-        {c: right[EVERYWHERE if c[0] == EVERYWHERE else LARGEST, BEST] for c in right.columns}
-    )
-    parts = [
-        means(values, rng).set_axis([name, f"{name}_low", f"{name}_high"], axis=1)
-        for name, values in (("right", right), ("behind", first - right))
-    ]
-    return pd.concat(parts, axis=1).rename_axis(["where", "who"])
+    seed = int(rng.integers(2**63))
+    rows = {}
+    for policy in right.columns:
+        best = right[LARGEST if policy[0] in (LARGEST, ANY) else EVERYWHERE, BEST]
+        rows[policy] = {
+            **_mean("right", right[policy], np.random.default_rng(seed)),
+            **_mean("behind", best - right[policy], np.random.default_rng(seed)),
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["where", "who"])
 
 
 def promises(found: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
@@ -151,19 +139,25 @@ def promises(found: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
     DataFrame
         A row an interval of gains between :data:`EDGES` that holds a case: ``cases``;
         ``promised``, their mean gain; ``found``, by how much more often the decision was right
-        after asking whoever promised it, with the ends ``low`` and ``high`` of its interval.
+        after asking whoever promised it, with the ends ``found_low``, ``found_high`` of its
+        interval.
     """
     place = np.clip(np.searchsorted(EDGES, found["gain"], side="right") - 1, 0, len(EDGES) - 2)
-    rise = found[BEST].astype(float) - found["nobody"].astype(float)
+    rise = found[BEST] - found["nobody"]
     rows = {}
     for i in np.unique(place).tolist():
-        some = rise[place == i]
         rows[f"{EDGES[i]:g} to {EDGES[i + 1]:g}"] = {
-            "cases": len(some),
+            "cases": int((place == i).sum()),
             "promised": found.loc[place == i, "gain"].mean(),
-            **means(some.to_frame("found"), rng).loc["found"].rename({"mean": "found"}),
+            **_mean("found", rise[place == i], rng),
         }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("gain")
+
+
+def _mean(name: str, values: pd.Series[float], rng: np.random.Generator) -> dict[str, float]:
+    """Over cases, with the ends of its 95 % interval."""
+    totals = np.asarray(values, dtype=np.float64)
+    return mean_with_interval(name, totals, np.ones(len(totals)), rng)
 
 
 def net_value(found: pd.DataFrame, costs: Sequence[float] = COSTS) -> pd.DataFrame:
@@ -181,7 +175,7 @@ def net_value(found: pd.DataFrame, costs: Sequence[float] = COSTS) -> pd.DataFra
         expected it; ``always``, if everybody's second opinion were asked for. Never asking is 0.
     """
     gain = found["gain"].to_numpy()
-    rise = (found[BEST].astype(float) - found["nobody"].astype(float)).to_numpy()
+    rise = (found[BEST] - found["nobody"]).to_numpy()
     rows = {}
     for cost in costs:
         asked = gain > cost + _ROUNDING

@@ -19,7 +19,6 @@ from siscm.worth_asking import (
     asking_figures,
     curve,
     held_out_trials,
-    means,
     net_value,
     policies,
     policy_standings,
@@ -36,11 +35,11 @@ def by_hand() -> pd.DataFrame:
             "instance": list("pqrs"),
             "sure": [0.9, 0.6, 0.7, 1.0],
             "gain": [0.04, 0.3, 0.15, 0.0],
-            "nobody": [True, False, False, True],
+            "nobody": [1.0, 0.0, 0.0, 1.0],
             "at random": [1.0, 0.5, 0.25, 1.0],
-            "most accurate": [False, True, False, True],
-            "likeliest to differ": [True, False, True, True],
-            "most gained": [True, True, True, True],
+            "most accurate": [0.0, 1.0, 0.0, 1.0],
+            "likeliest to differ": [1.0, 0.0, 1.0, 1.0],
+            "most gained": [1.0, 1.0, 1.0, 1.0],
         }
     )
 
@@ -51,8 +50,8 @@ def honest(n: int, rng: np.random.Generator) -> pd.DataFrame:
     draw = rng.random(n)
     found = pd.DataFrame({"instance": range(n), "sure": sure, "gain": gain})
     for who in STRATEGIES[:-1]:
-        found[who] = draw < sure
-    return found.assign(**{BEST: draw < sure + gain})
+        found[who] = (draw < sure).astype(float)
+    return found.assign(**{BEST: (draw < sure + gain).astype(float)})
 
 
 def test_policies_by_hand() -> None:
@@ -79,18 +78,6 @@ def test_a_curve_begins_with_nobody_and_ends_with_everybody() -> None:
     np.testing.assert_allclose(line[ANY, BEST], [0.5, 0.625, 0.75, 1])
 
 
-def test_intervals_of_means() -> None:
-    rng = np.random.default_rng(0)
-    values = pd.DataFrame({"coin": rng.random(400) < 0.3, "sure": np.ones(400)})
-    table = means(values, rng)
-    error = np.sqrt(0.3 * 0.7 / 400)
-    assert table.loc["coin", "mean"] == values["coin"].mean()
-    assert table.loc["coin", "high"] - table.loc["coin", "low"] == pytest.approx(
-        2 * 1.96 * error, rel=0.15
-    )
-    np.testing.assert_allclose(table.loc["sure"], 1)
-
-
 def test_standings_compare_like_with_like() -> None:
     table = policy_standings(by_hand(), np.random.default_rng(0), share=0.5)
     assert table.loc[(EVERYWHERE, "most accurate"), "right"] == 0.5
@@ -98,6 +85,10 @@ def test_standings_compare_like_with_like() -> None:
     assert table.loc[(LARGEST, "most accurate"), "behind"] == 0.25
     assert table.loc[(ANY, BEST), "behind"] == 0.25
     assert table.loc[("nowhere", "nobody"), "behind"] == 0.5
+    table = policy_standings(by_hand(), np.random.default_rng(0), share=0.25)
+    assert table.loc[("nowhere", "nobody"), "behind"] == 0.5  # asking her everywhere
+    assert table.loc[(LARGEST, BEST), "right"] == 0.75
+    assert table.loc[(ANY, BEST), "behind"] == 0.125
     for where in (EVERYWHERE, LARGEST):
         assert (table.loc[(where, BEST), ["behind", "behind_low", "behind_high"]] == 0).all()
     assert (table["behind_low"] <= table["behind"]).all()
@@ -110,6 +101,8 @@ def test_promises_by_hand() -> None:
     assert table["cases"].tolist() == [1, 1, 1, 1]
     assert table["promised"].tolist() == [0, 0.04, 0.15, 0.3]
     assert table["found"].tolist() == [0, 0, 1, 1]
+    # A single case says nothing about how far another would be off.
+    assert table[["found_low", "found_high"]].isna().all(axis=None)
 
 
 def test_promises_that_are_kept_are_seen_to_be() -> None:
@@ -117,8 +110,8 @@ def test_promises_that_are_kept_are_seen_to_be() -> None:
     table = promises(honest(20_000, rng), rng)
     assert len(table) == 4
     np.testing.assert_allclose(table["found"], table["promised"], atol=0.01)
-    assert (table["low"] <= table["promised"]).sum() >= 3
-    assert (table["promised"] <= table["high"]).sum() >= 3
+    assert (table["found_low"] <= table["promised"]).sum() >= 3
+    assert (table["promised"] <= table["found_high"]).sum() >= 3
 
 
 def test_net_value_by_hand() -> None:
@@ -134,7 +127,7 @@ def test_who_keeps_promises_earns_most_by_asking_above_the_cost() -> None:
     rng = np.random.default_rng(2)
     found = honest(50_000, rng)
     cost = 0.08
-    rise = found[BEST].astype(float) - found["nobody"].astype(float)
+    rise = found[BEST] - found["nobody"]
     at = [((rise - cost) * (found["gain"] > limit)).mean() for limit in (0, 0.04, 0.12, 0.16)]
     best = net_value(found, [cost]).loc[cost]
     assert best["net"] > max(*at, best["always"], 0)
@@ -153,8 +146,9 @@ def test_trials_are_held_out(panel: Panel) -> None:
     assert panel.instances.loc[found["instance"], "split"].isin(["train", "dev"]).all()
     assert set(found["spoke"]) <= set(model.experts_)
     assert found["gain"].between(-1e-9, 1).all()
-    # What it is sure of comes out.
+    # What it is sure of comes out, ties among it.
     assert abs(found["sure"].mean() - found["nobody"].mean()) < 0.06
+    assert set(found["nobody"]) == {0, 0.5, 1}
 
 
 def test_figures_are_ready_for_json(panel: Panel) -> None:

@@ -1,0 +1,63 @@
+"""Means with intervals: known answers, a slow bootstrap, and where there is no interval."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from siscm.intervals import mean_with_interval
+
+
+def test_two_parts_by_hand() -> None:
+    """Of two parts, one is drawn twice in half of all draws: its mean is an end."""
+    totals, sizes = np.array([1.0, 9.0]), np.array([2.0, 3.0])
+    found = mean_with_interval("height", totals, sizes, np.random.default_rng(0))
+    assert found == {"height": 2.0, "height_low": 0.5, "height_high": 3.0}
+
+
+def test_of_single_values_it_is_as_wide_as_the_normal_law_says() -> None:
+    coin = (np.random.default_rng(0).random(400) < 0.3).astype(float)
+    found = mean_with_interval("coin", coin, np.ones(400), np.random.default_rng(1))
+    error = coin.std() / np.sqrt(400)
+    assert found["coin"] == coin.mean()
+    assert found["coin_high"] - found["coin_low"] == pytest.approx(2 * 1.96 * error, rel=0.1)
+
+
+def test_a_slow_bootstrap_of_parts_with_their_sizes_finds_the_same() -> None:
+    rng = np.random.default_rng(2)
+    parts = [rng.normal(rng.normal(), size=n) for n in rng.integers(1, 9, size=40)]
+    means = [
+        np.concatenate([parts[j] for j in rng.integers(40, size=40)]).mean() for _ in range(4000)
+    ]
+    totals = np.array([part.sum() for part in parts])
+    sizes = np.array([len(part) for part in parts], dtype=float)
+    found = mean_with_interval("mean", totals, sizes, rng, 4000)
+    slow = np.quantile(means, [0.025, 0.975])
+    ends = np.array([found["mean_low"], found["mean_high"]])
+    assert found["mean"] == pytest.approx(np.concatenate(parts).mean())
+    assert np.abs(ends - slow).max() < 0.06 * (slow[1] - slow[0])
+
+
+def test_the_same_state_draws_the_same_parts_whatever_the_values() -> None:
+    rng = np.random.default_rng(3)
+    values = rng.normal(size=30)
+    one, other = (
+        mean_with_interval("x", some, np.ones(30), np.random.default_rng(4))
+        for some in (values, 1 - 2 * values)
+    )
+    assert other["x_low"] == pytest.approx(1 - 2 * one["x_high"])
+    assert other["x_high"] == pytest.approx(1 - 2 * one["x_low"])
+
+
+@pytest.mark.parametrize(("totals", "mean"), [([], np.nan), ([0.5], 0.5), ([1.0, np.inf], np.inf)])
+def test_without_an_interval_the_ends_are_nan(totals: list[float], mean: float) -> None:
+    """A single part drawn anew is always the same; that would be an interval of no width."""
+    found = mean_with_interval(
+        "x", np.array(totals), np.ones(len(totals)), np.random.default_rng(0)
+    )
+    np.testing.assert_equal(found, {"x": mean, "x_low": np.nan, "x_high": np.nan})
+
+
+def test_no_resamples_are_refused() -> None:
+    with pytest.raises(ValueError, match="n_bootstrap is 0; at least one resample is needed"):
+        mean_with_interval("x", np.ones(3), np.ones(3), np.random.default_rng(0), 0)
