@@ -191,6 +191,7 @@ def _split(text: str, delimiter: str) -> list[tuple[int, list[str]]]:
     """The line where each row begins, and its cells; rows that are blank are left out."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     found, begin = [], 1
+    before = csv.field_size_limit(len(text))  # holds for the whole csv module; no cell is longer
     try:
         for row in reader:
             if any(cell.strip() for cell in row):
@@ -198,6 +199,8 @@ def _split(text: str, delimiter: str) -> list[tuple[int, list[str]]]:
             begin = reader.line_num + 1
     except csv.Error as error:
         raise csv.Error(f"{error}, in the row that begins at line {begin}") from None
+    finally:
+        csv.field_size_limit(before)
     return found
 
 

@@ -1,5 +1,7 @@
 """CSV files are read cell by cell, and every trouble in one is named; no traceback from inside."""
 
+import csv
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -126,3 +128,14 @@ def test_a_line_that_tells_excel_the_separator_is_no_header(tmp_path, hint):
     assert problems.empty
     assert table.to_dict("list") == {"case": ["a"], "doctor": ["b"], "grade": ["1"]}
     assert table.index.tolist() == [3]
+
+
+def test_a_cell_may_be_longer_than_the_csv_module_allows(tmp_path):
+    limit = csv.field_size_limit()
+    long = "word " * (limit // 5 + 1) + "end"
+    table, problems = read(tmp_path, f"id,words\n1,{long}\n2,short\n", ["id"])
+    assert problems.empty
+    assert table["words"].tolist() == [long, "short"]
+    assert csv.field_size_limit() == limit
+    read(tmp_path, 'id,words\n1,"open\n', ["id"])
+    assert csv.field_size_limit() == limit
