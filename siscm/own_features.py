@@ -18,7 +18,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from siscm.own_files import ROW, Outcome, Problems, read_csv, rows
+from siscm.own_files import ROW, Outcome, Problems, plain_name, read_csv, rows
 from siscm.own_opinions import find_columns, same_spelling, without_repeats
 from siscm.pooled import PooledMarginals
 
@@ -75,6 +75,7 @@ def read_features(
     names = find_columns(table, {"instance": instance}, problems)
     if names is None:
         return None
+    kinds = {plain_name(str(name)): kind for name, kind in kinds.items()}
     strange = [name for name in kinds if name not in table.columns]
     if strange or not set(kinds.values()) <= set(get_args(Kind)):
         has = ", ".join(map(repr, table.columns[:8]))

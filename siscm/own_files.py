@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -244,5 +245,5 @@ def _named_once(table: pd.DataFrame, problems: Problems) -> pd.DataFrame:
 
 
 def plain_name(name: str) -> str:
-    """A name without spaces at its ends, or more than one inside."""
-    return " ".join(name.split())
+    """A name with accents coded one way, without spaces at its ends or more than one inside."""
+    return " ".join(unicodedata.normalize("NFC", name).split())

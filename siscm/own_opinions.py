@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
@@ -59,12 +58,13 @@ def find_columns(
     found: dict[str, str] = {}
     missing: dict[str, str] = {}
     for role, wanted in columns.items():
-        name = wanted if wanted in table.columns else folded.get(plain_name(wanted).casefold())
+        plain = plain_name(wanted)
+        name = plain if plain in table.columns else folded.get(plain.casefold())
         if name is None:
             missing[role] = wanted
             continue
         found[role] = name
-        if name != wanted:
+        if name != plain:
             trouble = f"no column {wanted!r}; {name!r} was taken for it"
             problems.add("mended", trouble, "Rename it, to be sure.", [f"column {name}"])
     if missing:
@@ -103,7 +103,7 @@ def same_spelling(column: pd.Series[Any], role: str, problems: Problems) -> pd.S
     Instances and experts whose names differ only by upper and lower case stay apart, for ids can
     be like that; a person should look.
     """
-    spelt = {name: plain_name(unicodedata.normalize("NFC", name)) for name in column.unique()}
+    spelt = {name: plain_name(name) for name in column.unique()}
     whole = [name for name in spelt.values() if name.endswith(".0")]
     if role != "label" and len(whole) == len(spelt) and all(_is_number(n) for n in whole):
         spelt = {name: new.removesuffix(".0") for name, new in spelt.items()}

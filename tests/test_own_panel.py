@@ -396,3 +396,20 @@ def test_any_name_of_a_column_can_be_the_instances(check):
     said, known = said_table(), features_table()
     said, known = (table.rename(columns={"instance": "self"}) for table in (said, known))
     assert check(said, known, instance="self").problems.empty
+
+
+def test_accents_may_be_coded_in_either_way(check):
+    one, other = "f\u00e4ll", "fa\u0308ll"
+    for given, held in ((one, other), (other, one)):
+        said = labelled("no", "yes", held, "no").rename(columns={"instance": held})
+        known = features_table(**{f"{held} 2": FEATURES["age"][::-1]})
+        checked = check(
+            said,
+            known.rename(columns={"instance": held}),
+            instance=given,
+            order=["no", "yes", given],
+            kinds={f"{given} 2": "category"},
+        )
+        assert checked.problems.empty
+        assert list(checked.panel.opinions.classes) == ["no", "yes", one]
+        assert checked.panel.kinds[f"{one} 2"] == "category"
