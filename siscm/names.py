@@ -67,12 +67,15 @@ def sorted_names(names: Iterable[Any], role: str) -> list[Any]:
     return ordered
 
 
+def refuse_no_list(names: Any, parameter: str, role: str) -> None:
+    """Raise if names that the caller gave are in no order: a set, say, or no list at all."""
+    if not is_list_like(names, allow_sets=False):
+        raise TypeError(f"{parameter}= must be a list of {role}s in their order; got {names!r}.")
+
+
 def given_names(names: Iterable[Any], role: str) -> pd.Index[Any]:
     """Names that the caller gave, in that order; refused if one stands twice or is missing."""
-    if not is_list_like(names, allow_sets=False):
-        raise TypeError(
-            f"{_parameter(role)}= must be a list of {role}s in their order; got {names!r}."
-        )
+    refuse_no_list(names, _parameter(role), role)
     listed = [plain(name) for name in names]
     unique = _distinct(listed, role)
     index = as_index(listed)

@@ -75,13 +75,8 @@ def read_features(
     names = find_columns(table, {"instance": instance}, problems)
     if names is None:
         return None
-    kinds = {plain_name(str(name)): kind for name, kind in kinds.items()}
-    strange = [name for name in kinds if name not in table.columns]
-    if strange or not set(kinds.values()) <= set(get_args(Kind)):
-        has = ", ".join(map(repr, table.columns[:8]))
-        trouble = f"kinds= names {strange or sorted(kinds.values())}; the columns are {has}"
-        advice = f"Give {{column: kind}}, of {', '.join(get_args(Kind))}."
-        problems.add("fatal", trouble, advice)
+    given = _given_kinds(kinds, table, problems)
+    if given is None:
         return None
     table = _one_row_each(table, names["instance"], problems)
     if about is not None:
@@ -92,7 +87,25 @@ def read_features(
     learned = table.index.isin(about) if about is not None else np.ones(len(table), dtype=bool)
     if not learned.any():
         learned[:] = True
-    return _columns(table, learned, kinds, problems)
+    return _columns(table, learned, given, problems)
+
+
+def _given_kinds(
+    kinds: Mapping[str, Kind], table: pd.DataFrame, problems: Problems
+) -> dict[str, Kind] | None:
+    """The kinds that the user gave, by column; None, and a problem, if they are none of this."""
+    trouble = f"kinds= is {kinds!r}"
+    if isinstance(kinds, Mapping):
+        given = {plain_name(str(name)): kind for name, kind in kinds.items()}
+        strange = [name for name in given if name not in table.columns]
+        strange += [kind for kind in given.values() if kind not in get_args(Kind)]
+        if not strange:
+            return given
+        has = ", ".join(map(repr, table.columns[:8]))
+        trouble = f"kinds= names {strange}; the columns are {has}"
+    advice = f"Give {{column: kind}}, of {', '.join(get_args(Kind))}."
+    problems.add("fatal", trouble, advice)
+    return None
 
 
 def _one_row_each(table: pd.DataFrame, name: str, problems: Problems) -> pd.DataFrame:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from siscm.names import plain
+from siscm.names import plain, refuse_no_list
 from siscm.opinions import Opinions
 from siscm.own_features import Kind, read_features
 from siscm.own_files import Problems, read_csv
@@ -130,7 +130,14 @@ def check_files(
         ``problems``, a table with a row a problem: ``outcome`` (fatal, left out, mended, or look),
         ``file``, ``problem``, ``where``, ``how many``, ``what to do``. And ``panel``, an error
         if a problem is fatal.
+
+    Raises
+    ------
+    TypeError
+        If ``order`` is no list: a set has no order.
     """
+    if order is not None:
+        refuse_no_list(order, "order", "label")
     problems = Problems(Path(opinions).name)
     columns = {"instance": str(instance), "expert": str(expert), "label": str(label)}
     table = read_csv(Path(opinions), problems, list(columns.values()))
@@ -139,7 +146,8 @@ def check_files(
     if features is not None:
         about = None if said is None else set(said["instance"])
         others = Problems(Path(features).name, problems.found)
-        described = read_features(Path(features), columns["instance"], about, kinds or {}, others)
+        given = {} if kinds is None else kinds
+        described = read_features(Path(features), columns["instance"], about, given, others)
     if said is None or said.empty:
         return Checked(problems, None)
     if described is None:

@@ -400,16 +400,28 @@ def test_any_name_of_a_column_can_be_the_instances(check):
 
 def test_accents_may_be_coded_in_either_way(check):
     one, other = "f\u00e4ll", "fa\u0308ll"
-    for given, held in ((one, other), (other, one)):
+    for typed, held in ((one, other), (other, one)):
         said = labelled("no", "yes", held, "no").rename(columns={"instance": held})
         known = features_table(**{f"{held} 2": FEATURES["age"][::-1]})
         checked = check(
             said,
             known.rename(columns={"instance": held}),
-            instance=given,
-            order=["no", "yes", given],
-            kinds={f"{given} 2": "category"},
+            instance=typed,
+            order=["no", "yes", typed],
+            kinds={f"{typed} 2": "category"},
         )
         assert checked.problems.empty
         assert list(checked.panel.opinions.classes) == ["no", "yes", one]
         assert checked.panel.kinds[f"{one} 2"] == "category"
+
+
+@pytest.mark.parametrize("order", [{"0", "1"}, frozenset({"0", "1"}), 3, "01"])
+def test_an_order_that_is_no_list_is_refused(check, order):
+    with pytest.raises(TypeError, match=r"order= must be a list of labels in their order; got"):
+        check(order=order)
+
+
+@pytest.mark.parametrize("kinds", [["age"], "number", {"age": ["number"]}, {3: "number", "age": 4}])
+def test_kinds_that_are_no_kinds_by_column_are_refused(check, kinds):
+    with pytest.raises(ValueError, match=r"kinds= .*Give \{column: kind\}"):
+        _ = check(features=features_table(), kinds=kinds).panel
