@@ -18,7 +18,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from siscm.own_files import ROW, Outcome, Problems, plain_name, read_csv, rows
+from siscm.own_files import ROW, Outcome, Problems, plain_name, read_csv, rows, to_number
 from siscm.own_opinions import find_columns, same_spelling, without_repeats
 from siscm.pooled import PooledMarginals
 
@@ -161,25 +161,11 @@ def guess_kind(column: pd.Series[Any]) -> Kind | None:
     values = column.dropna()
     if values.empty:
         return "category"
-    if to_numbers(values).notna().mean() >= MOSTLY:
+    if values.map(to_number).notna().mean() >= MOSTLY:
         return "number"
     if values.nunique() <= len(values) / 2:
         return "category"
     return "text" if np.mean([len(value.split()) for value in values]) >= WORDS else None
-
-
-def to_numbers(values: pd.Series[Any]) -> pd.Series[Any]:
-    """Text as numbers, with a decimal point or, in the whole column, a comma; NaN where it is none.
-
-    Infinite values stay infinite.
-    """
-    numbers = pd.to_numeric(values, errors="coerce")
-    with_comma = pd.to_numeric(
-        values.str.replace(",", ".", regex=False).where(values.str.count(",") <= 1),
-        errors="coerce",
-    )
-    better = with_comma.notna().sum() > numbers.notna().sum()
-    return (with_comma if better else numbers).astype(np.float64)
 
 
 def _has_words(column: pd.Series[Any]) -> bool:
@@ -209,7 +195,7 @@ def _filled(
     if column[commas].str.fullmatch(_THOUSANDS).all():
         what = "numbers with a comma, read as a decimal one"
         add("look", what, "Take commas out if they part thousands.", commas)
-    numbers = to_numbers(column.fillna(""))
+    numbers = column.fillna("").map(to_number)
     infinite = numbers.abs() > LARGEST
     add("mended", "infinite values, or beyond 1e100, taken for gaps", restore, infinite)
     odd = numbers.isna() & ~gaps

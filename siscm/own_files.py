@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -247,3 +248,13 @@ def _named_once(table: pd.DataFrame, problems: Problems) -> pd.DataFrame:
 def plain_name(name: str) -> str:
     """A name with accents coded one way, without spaces at its ends or more than one inside."""
     return " ".join(unicodedata.normalize("NFC", name).split())
+
+
+def to_number(cell: str) -> float:
+    """The number that a cell holds, with a decimal point or comma; NaN if it holds none."""
+    if "_" in cell:  # for Python, 1_0 is ten
+        return math.nan
+    try:
+        return float(cell.replace(",", "."))
+    except ValueError:
+        return math.nan

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
 import pandas as pd
 
-from siscm.own_files import Problems, plain_name, rows
+from siscm.own_files import Problems, plain_name, rows, to_number
 
 MOST_LABELS = 50
 """More different labels than that are taken for texts or measurements."""
@@ -104,9 +105,9 @@ def same_spelling(column: pd.Series[Any], role: str, problems: Problems) -> pd.S
     be like that; a person should look.
     """
     spelt = {name: plain_name(name) for name in column.unique()}
-    whole = [name for name in spelt.values() if name.endswith(".0")]
+    whole = [name for name in spelt.values() if name.endswith((".0", ",0"))]
     if role != "label" and len(whole) == len(spelt) and all(_is_number(n) for n in whole):
-        spelt = {name: new.removesuffix(".0") for name, new in spelt.items()}
+        spelt = {name: new[:-2] for name, new in spelt.items()}
         look = f"Look whether the {role}s are whole numbers; they were made such."
         problems.add("mended", f"{role}s are written as 1.0, 2.0, ...", look, whole)
     kept, one_way = column.map(spelt), "Spell them one way in the file."
@@ -134,10 +135,7 @@ def _alike(spelt: dict[str, str]) -> list[str]:
 
 
 def _is_number(name: str) -> bool:
-    try:
-        return "_" not in name and abs(float(name)) < float("inf")
-    except ValueError:
-        return False
+    return math.isfinite(to_number(name))
 
 
 def _labels(column: pd.Series[Any], problems: Problems) -> pd.Series[Any]:
@@ -145,6 +143,9 @@ def _labels(column: pd.Series[Any], problems: Problems) -> pd.Series[Any]:
     found = column.unique()
     if not all(_is_number(name) for name in found):
         return column
+    commas = [repr(name) for name in found if "," in name]
+    look = "Spell the labels out if they are no numbers, or if a comma parts thousands."
+    problems.add("look", "labels with a comma, read as a decimal one", look, commas)
     plain = {name: _one_spelling(name) for name in found}
     trouble = "labels that are one number written in two ways: merged"
     problems.add("mended", trouble, "Write each label one way in the file.", _alike(plain))
@@ -153,15 +154,19 @@ def _labels(column: pd.Series[Any], problems: Problems) -> pd.Series[Any]:
 
 def _one_spelling(number: str) -> str:
     """Without the last digits of a fraction, which may be rounding; whole numbers keep all."""
-    exact, short = Decimal(number), f"{float(number) + 0.0:.12g}"
+    exact, short = _exact(number), f"{to_number(number) + 0.0:.12g}"
     whole = exact == exact.to_integral_value()
     return f"{exact:.0f}" if whole and exact != Decimal(short) else short
+
+
+def _exact(number: str) -> Decimal:
+    return Decimal(number.replace(",", "."))
 
 
 def numeric_order(column: pd.Series[Any]) -> list[str] | None:
     """The labels by value if all are numbers; otherwise None, and they are sorted as text."""
     found = column.unique().tolist()
-    return sorted(found, key=Decimal) if all(_is_number(name) for name in found) else None
+    return sorted(found, key=_exact) if all(_is_number(name) for name in found) else None
 
 
 def in_order(said: pd.DataFrame, order: Sequence[str], problems: Problems) -> list[str] | None:

@@ -425,3 +425,20 @@ def test_an_order_that_is_no_list_is_refused(check, order):
 def test_kinds_that_are_no_kinds_by_column_are_refused(check, kinds):
     with pytest.raises(ValueError, match=r"kinds= .*Give \{column: kind\}"):
         _ = check(features=features_table(), kinds=kinds).panel
+
+
+@pytest.mark.parametrize("order", [None, ["1,5", "2", "10,5"], [1.5, 2, 10.5]])
+def test_labels_with_a_decimal_comma_are_numbers(check, order):
+    checked = check(labelled("1,5", "2", "10,5"), order=order)
+    assert list(checked.panel.opinions.classes) == ["1.5", "2", "10.5"]
+    assert checked.panel.ordered
+    found = only(checked, "labels with a comma, read as a decimal one")
+    assert (found["outcome"], found["where"]) == ("look", "'1,5', '10,5'")
+
+
+@pytest.mark.parametrize("ending", [".0", ",0"])
+def test_ids_with_a_decimal_point_or_comma_are_whole_again(check, ending):
+    floats = said_table().assign(instance=[f"{i // 3 + 1}{ending}" for i in range(90)])
+    checked = check(floats)
+    assert only(checked, "written as 1.0")["how many"] == 30
+    assert "1" in checked.panel.opinions.instances
