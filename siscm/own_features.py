@@ -37,7 +37,8 @@ _THOUSANDS = r"[+-]?[1-9]\d{0,2},\d{3}"
 """A number whose comma may be a decimal one or part thousands."""
 
 RARE = 5
-"""A category of fewer training opinions is pooled with the other rare ones."""
+"""A category of fewer training opinions is pooled with the other rare ones; words in fewer texts
+are too few to learn from."""
 
 FEW_TEXTS = 200
 """With at least so many texts, a word has to stand in two of them to count."""
@@ -141,7 +142,8 @@ def _columns(
         elif kind is None:
             dropped["columns whose values all differ and are no texts: ids, dates"].append(name)
         elif kind == "text" and not _has_words(column[learned]):
-            dropped["columns of texts without a common word"].append(name)
+            trouble = f"columns with words to learn from in fewer than {RARE} texts"
+            dropped[trouble].append(name)
         else:
             kept.append(name)
             new = _filled(table, name, kind, learned, problems)
@@ -168,12 +170,23 @@ def guess_kind(column: pd.Series[Any]) -> Kind | None:
     return "text" if np.mean([len(value.split()) for value in values]) >= WORDS else None
 
 
+class _Words(TfidfVectorizer):  # type: ignore[misc] # scikit-learn has no types
+    """Word weights of texts: one, always 0, if those to learn from hold no word.
+
+    Texts may be so seldom that a fold has none.
+    """
+
+    def fit_transform(self, raw_documents: Any, y: Any = None) -> Any:
+        try:
+            return super().fit_transform(raw_documents)
+        except ValueError:
+            self.vocabulary = ["no word, for it has spaces"]
+            return super().fit_transform(raw_documents)
+
+
 def _has_words(column: pd.Series[Any]) -> bool:
-    try:
-        _words(len(column)).fit(column.fillna(""))
-    except ValueError:
-        return False
-    return True
+    weights = _words(len(column)).fit_transform(column.fillna(""))
+    return bool((weights.getnnz(axis=1) > 0).sum() >= RARE)
 
 
 def _filled(
@@ -213,8 +226,8 @@ def _filled(
     return out
 
 
-def _words(n: int) -> TfidfVectorizer:
-    return TfidfVectorizer(sublinear_tf=True, min_df=2 if n >= FEW_TEXTS else 1)
+def _words(n: int) -> _Words:
+    return _Words(sublinear_tf=True, min_df=2 if n >= FEW_TEXTS else 1)
 
 
 def marginals_for(

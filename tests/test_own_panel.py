@@ -442,3 +442,11 @@ def test_ids_with_a_decimal_point_or_comma_are_whole_again(check, ending):
     checked = check(floats)
     assert only(checked, "written as 1.0")["how many"] == 30
     assert "1" in checked.panel.opinions.instances
+
+
+def test_a_column_that_seldom_holds_words_is_left_out(check):
+    seldom = ["this case was very hard", *[None] * 28, "please look at page two"]
+    checked = check(features=features_table(comment=seldom))
+    found = only(checked, "words to learn from in fewer than 5 texts")
+    assert (found["outcome"], found["where"]) == ("left out", "column comment")
+    assert "comment" not in checked.panel.X

@@ -296,3 +296,29 @@ def test_one_instance_with_two_opinions_is_too_few_to_judge_by(panel):
     some = said.select(instances=said.instances[alone | (np.arange(len(alone)) == met)])
     with pytest.raises(ValueError, match=r"1 instance\(s\) have two opinions or more"):
         out_of_fold(panel, some, "gumbel", np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(("n_texts", "columns"), [(2, ["age"]), (5, ["age", "comment"])])
+def test_a_comment_that_most_cases_lack_stops_no_report(tmp_path, n_texts, columns):
+    rng = np.random.default_rng(0)
+    ids, age = [f"c{i}" for i in range(60)], rng.normal(size=60)
+    said = [
+        (one, expert, x + rng.logistic() > 0)
+        for one, x in zip(ids, age, strict=True)
+        for expert in "ABC"
+    ]
+    said += [(f"alone {i}", "A", True) for i in range(n_texts)]
+    comment = {f"alone {i}": "this case was hard to judge" for i in range(1, n_texts)}
+    comment["c3"] = "please look at the second page"
+    known = pd.DataFrame({"instance": [*ids, *(f"alone {i}" for i in range(n_texts))]})
+    known["age"] = [*age, *range(n_texts)]
+    known["comment"] = known["instance"].map(comment)
+    known.to_csv(tmp_path / "known.csv", index=False)
+    pd.DataFrame(said, columns=["instance", "expert", "label"]).to_csv(
+        tmp_path / "said.csv", index=False
+    )
+    panel = check_files(
+        tmp_path / "said.csv", tmp_path / "known.csv", kinds={"comment": "text"}
+    ).panel
+    assert list(panel.X.columns) == columns
+    assert make_report(panel).sizes()["features"] == len(columns)
