@@ -203,7 +203,7 @@ def _filled(
     if kind != "number":
         what = "gaps, taken for empty texts" if kind == "text" else "gaps, taken for a category"
         add("mended", what, restore, gaps)
-        return {name: column.fillna("").astype(object)}
+        return {name: column.fillna("").map(plain_name).astype(object)}
     commas = column.str.contains(",", regex=False, na=False)
     if column[commas].str.fullmatch(_THOUSANDS).all():
         what = "numbers with a comma, read as a decimal one"

@@ -252,9 +252,12 @@ def plain_name(name: str) -> str:
 
 def to_number(cell: str) -> float:
     """The number that a cell holds, with a decimal point or comma; NaN if it holds none."""
-    if "_" in cell:  # for Python, 1_0 is ten
-        return math.nan
     try:
-        return float(cell.replace(",", "."))
+        return math.nan if "_" in cell else float(as_python(cell))  # for Python, 1_0 is ten
     except ValueError:
         return math.nan
+
+
+def as_python(number: str) -> str:
+    """A number of a cell as Python writes it; the minus may be the typographic one."""
+    return number.replace(",", ".").replace("\N{MINUS SIGN}", "-")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from siscm.own_files import Problems, plain_name, rows, to_number
+from siscm.own_files import Problems, as_python, plain_name, rows, to_number
 
 MOST_LABELS = 50
 """More different labels than that are taken for texts or measurements."""
@@ -160,7 +160,7 @@ def _one_spelling(number: str) -> str:
 
 
 def _exact(number: str) -> Decimal:
-    return Decimal(number.replace(",", "."))
+    return Decimal(as_python(number))
 
 
 def numeric_order(column: pd.Series[Any]) -> list[str] | None:

@@ -450,3 +450,20 @@ def test_a_column_that_seldom_holds_words_is_left_out(check):
     found = only(checked, "words to learn from in fewer than 5 texts")
     assert (found["outcome"], found["where"]) == ("left out", "column comment")
     assert "comment" not in checked.panel.X
+
+
+def test_categories_and_words_with_accents_coded_in_either_way_are_one(check):
+    one, other = "f\u00e4ll", "fa\u0308ll"
+    ward = [[one, f" {other}", "flat"][i % 3] for i in range(30)]
+    notes = [f"{other} on day {i} and pain" for i in range(30)]
+    X = check(features=features_table(ward=ward, notes=notes)).panel.X
+    assert X["ward"].tolist() == [one, one, "flat"] * 10
+    assert X["notes"].iloc[0] == f"{one} on day 0 and pain"
+
+
+def test_a_typographic_minus_is_a_minus(check):
+    panel = check(
+        labelled("\u22121", "0", "1", "1"), features_table(dose=[f"\u2212{i}" for i in range(30)])
+    ).panel
+    assert list(panel.opinions.classes) == ["-1", "0", "1"]
+    assert panel.X["dose"].tolist() == [-i for i in range(30)]
