@@ -170,7 +170,7 @@ def numeric_order(column: pd.Series[Any]) -> list[str] | None:
 
 
 def in_order(said: pd.DataFrame, order: Sequence[str], problems: Problems) -> list[str] | None:
-    """The labels in the order that the user gave, matched without regard to case and spaces."""
+    """The labels in the order that the user gave, spelt in another way or not."""
     found = {name.casefold(): name for name in said["label"].unique()}
     given = [plain_name(str(name)) for name in order]
     if all(map(_is_number, [*found, *given])):
