@@ -179,9 +179,12 @@ class _Words(TfidfVectorizer):  # type: ignore[misc] # scikit-learn has no types
     def fit_transform(self, raw_documents: Any, y: Any = None) -> Any:
         try:
             return super().fit_transform(raw_documents)
-        except ValueError:
-            self.vocabulary = ["no word, for it has spaces"]
-            return super().fit_transform(raw_documents)
+        except ValueError:  # no words, or none in enough texts
+            given, self.vocabulary = self.vocabulary, ["no word, for it has spaces"]
+            try:
+                return super().fit_transform(raw_documents)
+            finally:
+                self.vocabulary = given
 
 
 def _has_words(column: pd.Series[Any]) -> bool:
@@ -204,11 +207,14 @@ def _filled(
         what = "gaps, taken for empty texts" if kind == "text" else "gaps, taken for a category"
         add("mended", what, restore, gaps)
         return {name: column.fillna("").map(plain_name).astype(object)}
-    commas = column.str.contains(",", regex=False, na=False)
-    if column[commas].str.fullmatch(_THOUSANDS).all():
-        what = "numbers with a comma, read as a decimal one"
-        add("look", what, "Take commas out if they part thousands.", commas)
+    commas, points = (column.str.contains(mark, regex=False, na=False) for mark in ",.")
     numbers = column.fillna("").map(to_number)
+    if column[commas].str.fullmatch(_THOUSANDS).all():
+        if points.any():  # so that is the decimal one
+            numbers = numbers.mask(commas)
+        else:
+            what = "numbers with a comma, read as a decimal one"
+            add("look", what, "Take commas out if they part thousands.", commas)
     infinite = numbers.abs() > LARGEST
     add("mended", "infinite values, or beyond 1e100, taken for gaps", restore, infinite)
     odd = numbers.isna() & ~gaps

@@ -383,6 +383,12 @@ def test_a_comma_that_may_part_thousands_is_to_be_looked_at(check):
     assert check(features=features_table(cost=decimal)).problems.empty
 
 
+def test_beside_decimal_points_a_comma_is_no_decimal_one(check):
+    cost = ["900.5", "1,250", "12,500", "80"] + [str(i) for i in range(26)]
+    found = only(check(features=features_table(cost=cost)), "values that are no numbers")
+    assert (found["outcome"], found["where"]) == ("mended", "instance '001', instance '002'")
+
+
 @pytest.mark.parametrize("first", ["dose", "dose is missing"])
 def test_where_gaps_were_takes_no_column_of_the_users_away(check, first):
     own = {"dose is missing": [i * i % 11 for i in range(30)], "dose": [None, *range(1, 30)]}
