@@ -27,7 +27,7 @@ from siscm.checks import BoolArray, FloatArray, IntArray
 from siscm.contradictions import Names
 from siscm.graded import GradedSISCM
 from siscm.model import generators
-from siscm.names import as_index, plain
+from siscm.names import as_index
 from siscm.opinions import NOT_ASKED, Opinions
 from siscm.ways import majorities, ways_to_go_on
 
@@ -53,7 +53,11 @@ class Prospect(NamedTuple):
 
 
 def prospects(
-    model: GradedSISCM, log_p: FloatArray, codes: IntArray, panel: BoolArray, names: pd.Index[Any]
+    model: GradedSISCM,
+    log_p: FloatArray,
+    codes: IntArray,
+    panel: BoolArray | None,
+    instances: pd.Index[Any],
 ) -> Iterator[Prospect]:
     """The prospect of each case.
 
@@ -64,21 +68,29 @@ def prospects(
     log_p, codes
         Log-marginals (n, H, k), and label codes (n, H) of the opinions at hand.
     panel
-        (n, H): who belongs to the panel of each case.
-    names
-        Of the cases, for error messages.
+        (n, H): who belongs to the panel of each case; None for everybody.
+    instances
+        Names of the cases, for error messages.
 
     Raises
     ------
     ValueError
-        If the opinions at hand are impossible together: only where all their sharing is 1.
+        If the arguments do not fit each other or the model; or if the opinions at hand are
+        impossible together, which takes a sharing of 1.
     """
+    log_p, codes, names = model.check_observed(log_p, codes, instances.tolist())
+    panel = np.ones(codes.shape, dtype=bool) if panel is None else np.asarray(panel)
+    if panel.dtype != bool or panel.shape != codes.shape:
+        raise ValueError(
+            f"panel must be True or False for each case and expert, {codes.shape}; got "
+            f"{panel.dtype} {panel.shape}."
+        )
     number, a = model.group_numbers(), model.sharing_["sharing"].to_numpy()
-    experts, classes = (as_index(x) for x in (model.experts_, model.classes_))
     rng = generators(model.random_state)[2]
     k = log_p.shape[-1]
     for row in range(len(codes)):
         members = np.flatnonzero(panel[row] | (codes[row] != NOT_ASKED))
+        who = members.tolist()
         said = codes[row, members]
         ways = ways_to_go_on(
             log_p[row, members],
@@ -88,7 +100,7 @@ def prospects(
             noise=model.noise_,
             n_samples=model.n_samples,
             rng=rng,
-            names=Names([plain(names[row])], experts[members].tolist(), classes.tolist()),
+            names=Names([names.instances[row]], [names.experts[h] for h in who], names.classes),
         )
         votes = ways.weight[:, None] * majorities(ways.labels, k)
         silent = said == NOT_ASKED
@@ -122,10 +134,14 @@ def value_of_asking(
         ``instance``, ``expert``; ``sure``, the chance that the decision so far is right;
         ``differs``, the chance that she says something else than it; ``changes``, the chance that
         the decision becomes another; ``gain``, the expected rise of the chance that it is right.
+
+    Raises
+    ------
+    ValueError
+        As :func:`prospects`.
     """
-    index: pd.Index[Any] = pd.RangeIndex(len(codes)) if instances is None else instances
-    everybody = np.ones(codes.shape, dtype=bool)
-    found = prospects(model, log_p, codes, everybody if panel is None else panel, index)
+    index = pd.RangeIndex(len(codes)) if instances is None else as_index(list(instances))
+    found = prospects(model, log_p, codes, panel, index)
     tables = [_values(one, model, index) for one in found]
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=COLUMNS)
 
@@ -137,7 +153,7 @@ def _values(one: Prospect, model: GradedSISCM, instances: pd.Index[Any]) -> pd.D
         {
             "row": one.row,
             "position": one.experts,
-            "instance": instances[one.row],
+            "instance": instances.take([one.row] * len(one.experts)),  # a tuple is one name
             "expert": model.experts_[one.experts],
             "sure": one.now[decision],
             "differs": 1 - chance[:, decision],

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Sequence
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
@@ -15,6 +16,7 @@ from siscm.answering import SecondOpinions
 from siscm.checks import FloatArray, IntArray, check_n_samples
 from siscm.chunks import split
 from siscm.contradictions import Names
+from siscm.inference import check_observed
 from siscm.marginals import Features
 from siscm.model import generators
 from siscm.names import as_index, find, first_unknown, plain
@@ -205,7 +207,7 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
         self, log_p: FloatArray, codes: IntArray, instances: Sequence[Hashable]
     ) -> FloatArray:
         """:meth:`counterfactual_proba` from log-marginals (n, H, k) and label codes (n, H)."""
-        named = (instances, as_index(self.experts_), as_index(self.classes_))
+        log_p, codes, names = self.check_observed(log_p, codes, instances)
         return graded_proba(
             log_p,
             codes,
@@ -214,5 +216,13 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
             noise=self.noise_,
             n_samples=self.n_samples,
             rng=generators(self.random_state)[2],
-            names=Names(*([plain(x) for x in given] for given in named)),
+            names=names,
         )
+
+    def check_observed(
+        self, log_p: npt.ArrayLike, codes: npt.ArrayLike, instances: Sequence[Hashable]
+    ) -> tuple[FloatArray, IntArray, Names]:
+        """Log-marginals, label codes and names, refused where they do not fit the model."""
+        check_is_fitted(self)
+        named = (instances, as_index(self.experts_), as_index(self.classes_))
+        return check_observed(log_p, codes, *([plain(x) for x in given] for given in named))

@@ -73,17 +73,8 @@ def counterfactual_proba(
         groups or method are unknown.
     """
     law, law_of_several = laws_of(method, n_samples, rng)
-    log_p = check_log_distribution(log_marginals, "observed or target")
-    codes = np.asarray(np.ma.filled(labels, NOT_ASKED))
-    if log_p.ndim != 3 or codes.shape != log_p.shape[:2]:
-        raise ValueError(
-            f"log_marginals must be (instances, experts, classes) and labels (instances, experts); "
-            f"got {log_p.shape} and {codes.shape}."
-        )
+    log_p, codes, names = check_observed(log_marginals, labels, instances, experts, classes)
     group_of(groups, range(log_p.shape[1]))  # refuses what is no partition
-    check_labels(codes[codes != NOT_ASKED], log_p.shape[2])
-    names = _names(instances, experts, classes, log_p.shape)
-    _check_possible(log_p, codes, names)
 
     def of_one(rows: IntArray, who: IntArray, members: IntArray) -> FloatArray:
         targets = log_p[np.ix_(rows, members)]
@@ -96,6 +87,30 @@ def counterfactual_proba(
         return found
 
     return in_each_group(log_p, codes, groups, of_one, of_several)
+
+
+def check_observed(
+    log_marginals: npt.ArrayLike,
+    labels: npt.ArrayLike,
+    instances: Sequence[Hashable] | None,
+    experts: Sequence[Hashable] | None,
+    classes: Sequence[Hashable] | None,
+) -> tuple[FloatArray, IntArray, Names]:
+    """Log-marginals (n, H, k), label codes (n, H) and names, refused where they do not fit.
+
+    Parameters and errors as for :func:`counterfactual_proba`.
+    """
+    log_p = check_log_distribution(log_marginals, "observed or target")
+    codes = np.asarray(np.ma.filled(labels, NOT_ASKED))
+    if log_p.ndim != 3 or codes.shape != log_p.shape[:2]:
+        raise ValueError(
+            f"log_marginals must be (instances, experts, classes) and labels (instances, experts); "
+            f"got {log_p.shape} and {codes.shape}."
+        )
+    check_labels(codes[codes != NOT_ASKED], log_p.shape[2])
+    names = _names(instances, experts, classes, log_p.shape)
+    _check_possible(log_p, codes, names)
+    return log_p, codes, names
 
 
 def in_each_group(

@@ -216,3 +216,57 @@ def test_of_no_case_nothing_is_told_in_the_same_columns(model, panel, at_hand) -
     none = value_of_asking(model, log_p[:0], at_hand[:0])
     assert none.empty
     assert none.columns.tolist() == some.columns.tolist()
+
+
+@pytest.mark.parametrize(
+    ("codes", "words"),
+    [
+        ([[-2, -1, -1, -1, -1]], "label code -2 is not one of the 3 classes"),
+        ([[7, -1, -1, -1, -1]], "label code 7 is not one of the 3 classes"),
+        ([[0.0, -1, -1, -1, -1]], "labels must be integer codes, not float64"),
+        ([[-1]], r"got \(1, 5, 3\) and \(1, 1\)"),
+        ([[0, -1, -1, -1, -1]] * 2, r"got \(1, 5, 3\) and \(2, 5\)"),
+    ],
+)
+def test_codes_that_are_no_opinions_are_refused(panel, model, codes, words) -> None:
+    log_p = model.log_marginals(panel.X)[:1]
+    with pytest.raises(ValueError, match=words):
+        value_of_asking(model, log_p, np.array(codes))
+    with pytest.raises(ValueError, match=words):
+        model.infer(log_p, np.array(codes), ["case"])
+
+
+def test_what_is_about_other_experts_or_no_logarithm_is_refused(panel, model, at_hand) -> None:
+    log_p = model.log_marginals(panel.X)
+    with pytest.raises(ValueError, match=r"marginal in row \(0, 0\) sums to .* pass log-prob"):
+        value_of_asking(model, np.exp(log_p), at_hand)
+    with pytest.raises(ValueError, match=r"5 experts and 3 classes are named; .* has shape"):
+        value_of_asking(model, log_p[:, :4], at_hand[:, :4])
+    with pytest.raises(ValueError, match="79 instances, 5 experts"):
+        value_of_asking(model, log_p, at_hand, instances=pd.RangeIndex(79))
+    certain = np.log([[[1 - 2e-9, 1e-9, 1e-9]] * 5])
+    certain[0, 0] = [0, -np.inf, -np.inf]
+    with pytest.raises(ValueError, match="'case': expert 0 is said to have chosen 2, to which"):
+        value_of_asking(model, certain, np.array([[2, -1, -1, -1, -1]]), None, pd.Index(["case"]))
+    for wrong in (np.ones((80, 4), dtype=bool), np.ones(5, dtype=bool), np.ones((80, 5))):
+        with pytest.raises(ValueError, match=r"panel must be .* \(80, 5\)"):
+            value_of_asking(model, log_p, at_hand, wrong)
+
+
+def test_lists_are_taken_as_arrays_are(panel, model, at_hand) -> None:
+    log_p, members = model.log_marginals(panel.X)[:2], [[True] * 3 + [False] * 2] * 2
+    found = value_of_asking(model, log_p.tolist(), at_hand[:2].tolist(), members, ["a", "b"])
+    expected = value_of_asking(model, log_p, at_hand[:2], np.array(members), pd.Index(["a", "b"]))
+    pd.testing.assert_frame_equal(found, expected)
+
+
+@pytest.mark.parametrize("make", [lambda i: ("c", i), lambda i: frozenset({"c", i})])
+def test_instances_can_be_called_what_has_parts(panel, model, at_hand, make) -> None:
+    names = [make(i) for i in range(3)]
+    index = pd.Index(names, tupleize_cols=False)
+    found = value_of_asking(model, model.log_marginals(panel.X)[:3], at_hand[:3], None, index)
+    assert found["instance"].tolist() == [names[i] for i in found["row"]]
+    test = Opinions.from_codes(panel.opinions.labels[:3], names, classes=range(3))
+    told = trial(model, panel.X[:3], test, np.ones(5), rng=np.random.default_rng(0))
+    assert set(told["instance"]) <= set(names)
+    assert len(told) > 0

@@ -138,6 +138,7 @@ def test_fit_returns_itself_and_leaves_the_parameters(data: Any) -> None:
     [
         lambda model, X: model.log_marginals(X),
         lambda model, X: model.pair_sharing(),
+        lambda model, X: model.infer(np.zeros((1, 1, 1)), np.zeros((1, 1), dtype=int), [0]),
         lambda model, X: model.counterfactual_proba(X, {}),
         lambda model, X: model.second_opinions(X, {}),
         lambda model, X: model.rank_disagreement(X, {"Ann": "lo"}),
