@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
+from pandas.api.types import is_complex_dtype, is_numeric_dtype
 from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, clone
 from sklearn.dummy import DummyClassifier
@@ -127,9 +128,18 @@ def fit_one(model: Any, X: Features, y: IntArray, whose: str) -> BaseEstimator:
 def _worded(error: Exception, X: Features, problem: str) -> ValueError:
     """What went wrong with whose classifier; a text among the features is never repeated."""
     said = str(error)
-    if isinstance(X, pd.DataFrame) and len(X.select_dtypes(["object", "string"]).columns):
-        said = "the features hold text; turn it into numbers first, or by a pipeline"
+    if not is_numeric(X):
+        said = (
+            "the features are not all numbers by their dtype; turn text and categories into "
+            "numbers first, or by a pipeline"
+        )
     return ValueError(f"{problem}: {said}")
+
+
+def is_numeric(X: Features) -> bool:
+    """Whether every column is of real numbers by its dtype, and so holds no text."""
+    kinds = pd.DataFrame(X).dtypes
+    return all(is_numeric_dtype(kind) and not is_complex_dtype(kind) for kind in kinds)
 
 
 def opinion_log_marginals(

@@ -29,7 +29,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from siscm.alignment import align_columns, align_experts, align_features, check_opinions
 from siscm.checks import FloatArray, IntArray
-from siscm.marginals import Features, fit_one, floor, predict_one, seeded, take_rows
+from siscm.marginals import Features, fit_one, floor, is_numeric, predict_one, seeded, take_rows
 from siscm.names import as_index
 from siscm.opinions import Opinions
 
@@ -122,8 +122,7 @@ class PooledMarginals(BaseEstimator):  # type: ignore[misc] # scikit-learn has n
         Raises
         ------
         TypeError
-            If ``opinions`` is no :class:`~siscm.Opinions`, or ``base`` no classifier with
-            ``predict_proba``.
+            If ``opinions`` is no ``Opinions``, or ``base`` no classifier with ``predict_proba``.
         ValueError
             If features and opinions do not align, the base cannot learn from them, ``min_proba``
             is no floor, or there are fewer than two instances with opinions, or folds.
@@ -179,7 +178,10 @@ class PooledMarginals(BaseEstimator):  # type: ignore[misc] # scikit-learn has n
             return np.empty((len(features), 0))
         if len(features) == 0:
             return np.empty((0, self.components_[-1].n_components_))
-        return np.asarray(self.components_.transform(features))
+        try:
+            return np.asarray(self.components_.transform(features))
+        except (TypeError, ValueError):  # which may repeat a text
+            raise ValueError("the features are not all numbers, as they were in training") from None
 
     def _floored(self, log_p: FloatArray) -> FloatArray:
         """Log-probabilities of the labels used, spread over all of them and floored."""
@@ -279,8 +281,7 @@ def _predict(model: Any, design: csr_array, k: int) -> FloatArray:
 def _components(features: Features) -> Pipeline | None:
     """Leading components of standardised features; None unless all are numbers, and one varies."""
     table = pd.DataFrame(features)
-    numbers = all(pd.api.types.is_numeric_dtype(kind) for kind in table.dtypes)
-    if not numbers or not (table.astype(np.float64).std()[table.nunique() > 1] > 0).any():
+    if not is_numeric(table) or not (table.astype(np.float64).std()[table.nunique() > 1] > 0).any():
         return None
     n_components = min(N_COMPONENTS, *table.shape)
     return make_pipeline(StandardScaler(), PCA(n_components, svd_solver="full")).fit(features)

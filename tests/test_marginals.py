@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier, StackingClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression, SGDClassifier
-from sklearn.naive_bayes import GaussianNB
+from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -316,16 +316,49 @@ def test_who_only_ever_said_one_label_is_named() -> None:
         fit_marginals(GaussianNB(), X, opinions.select(experts=["Ann"]), np.random.default_rng(0))
 
 
-def test_texts_among_the_features_are_never_repeated() -> None:
+RUDE = pd.DataFrame({"text": ["rude words", "ruder words"]})
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        RUDE,
+        RUDE.astype(object),
+        RUDE.astype("category"),
+        RUDE.assign(more=[0.0, 1.0]).astype({"text": "category"}),
+        RUDE.to_numpy(dtype=object),
+        RUDE.to_numpy(dtype=str),
+        np.array([["rude words", 1.0], [0.0, 1.0]], dtype=object),
+    ],
+    ids=["text", "object", "category", "one of two", "array", "array of text", "one cell"],
+)
+def test_texts_among_the_features_are_never_repeated(X: Any) -> None:
     opinions = Opinions.from_codes([[0], [1]], experts=["Ann"])
-    X = pd.DataFrame({"text": ["rude words", "ruder words"]})
-    with pytest.raises(ValueError, match="hold text; turn it into numbers") as caught:
+    with pytest.raises(ValueError, match=r"learn from .* not all numbers .*; turn text") as caught:
         fit_marginals(GaussianNB(), X, opinions, rng())
     assert "rude" not in "".join(traceback.format_exception(caught.value))
-    fitted = fit_marginals(GaussianNB(), pd.DataFrame({"text": [0.0, 1.0]}), opinions, rng())
-    with pytest.raises(ValueError, match="cannot predict: the features hold text") as caught:
+    numbers = np.eye(2)[:, : X.shape[1]]
+    if isinstance(X, pd.DataFrame):
+        numbers = pd.DataFrame(numbers, columns=X.columns)
+    fitted = fit_marginals(GaussianNB(), numbers, opinions, rng())
+    with pytest.raises(ValueError, match="cannot predict: the features are not all num") as caught:
         opinion_log_marginals(fitted, X, opinions, 1e-8)
     assert "rude" not in "".join(traceback.format_exception(caught.value))
+
+
+def test_complex_features_are_refused_and_not_shown() -> None:
+    opinions = Opinions.from_codes([[0], [1]], experts=["Ann"])
+    for X in (np.array([[1.5j], [2.0]]), pd.DataFrame([[1.5j], [2.0]])):
+        with pytest.raises(ValueError, match="the features are not all numbers") as caught:
+            fit_marginals(GaussianNB(), X, opinions, rng())
+        assert "1.5" not in "".join(traceback.format_exception(caught.value))
+
+
+def test_what_a_classifier_says_of_numbers_is_passed_on() -> None:
+    opinions = Opinions.from_codes([[0], [1]], experts=["Ann"])
+    for X in (np.array([[-1], [1]]), np.array([[-1.0], [1.0]]), pd.DataFrame({"u": [-1, 1]})):
+        with pytest.raises(ValueError, match="Negative values in data"):
+            fit_marginals(MultinomialNB(), X, opinions, rng())
 
 
 def test_a_classifier_that_shows_its_probabilities_late_is_accepted() -> None:

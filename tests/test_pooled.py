@@ -13,6 +13,7 @@ import pytest
 from scipy.special import log_softmax, logit
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
+from sklearn.dummy import DummyClassifier
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
@@ -358,10 +359,29 @@ def test_texts_through_a_pipeline() -> None:
 
 
 def test_texts_are_never_repeated_in_an_error() -> None:
-    X = pd.DataFrame({"text": ["rude words", "ruder words"]})
-    with pytest.raises(ValueError, match=r"pooled classifier cannot learn .* hold text") as caught:
-        PooledMarginals().fit(X, Opinions.from_codes([[0, 1], [1, 0]]))
-    assert "rude" not in "".join(traceback.format_exception(caught.value))
+    opinions = Opinions.from_codes([[0, 1], [1, 0]] * 5)
+    X = pd.DataFrame({"text": ["rude words", "ruder words"] * 5})
+    for table in (X, X.astype("category"), X.to_numpy(dtype=object)):
+        with pytest.raises(
+            ValueError, match=r"pooled classifier cannot learn .* not all numbers"
+        ) as caught:
+            PooledMarginals().fit(table, opinions)
+        assert "rude" not in "".join(traceback.format_exception(caught.value))
+
+
+def test_texts_where_training_had_numbers_are_never_repeated_in_an_error() -> None:
+    """Also where the base does not look at them."""
+    opinions = Opinions.from_codes([[0, 1], [1, 0]] * 5)
+    X = pd.DataFrame({"u": np.arange(10.0), "v": np.arange(10.0) ** 2})
+    text = X.assign(v="rude words")
+    base = make_pipeline(ColumnTransformer([("u", "passthrough", ["u"])]), BASE)
+    for model in (PooledMarginals(), PooledMarginals(base), PooledMarginals(DummyClassifier())):
+        model.fit(X, opinions)
+        as_objects = model.log_marginals(X.astype(object))
+        np.testing.assert_array_equal(as_objects, model.log_marginals(X))
+        with pytest.raises(ValueError, match=r"the features are not all numbers") as caught:
+            model.log_marginals(text)
+        assert "rude" not in "".join(traceback.format_exception(caught.value))
 
 
 def test_a_constant_column_changes_nothing_and_only_such_mean_frequencies(panel: Any) -> None:
