@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -19,7 +20,7 @@ from siscm.contradictions import Names
 from siscm.inference import check_observed
 from siscm.marginals import Features
 from siscm.model import generators
-from siscm.names import as_index, find, first_unknown, plain
+from siscm.names import as_index, find_all, plain
 from siscm.opinions import Opinions
 from siscm.partition import group_of
 from siscm.pooled import PooledMarginals
@@ -50,7 +51,8 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
     partition
         Groups of expert ids to use instead of learning them.
     sharing
-        :math:`a_h`, one for all experts or ``{expert: value}``, to use instead of learning it.
+        :math:`a_h`, one for all experts or ``{expert: value}``, to use instead of learning it; or
+        a Series by expert, such as ``sharing_["sharing"]`` of another model.
     n_restarts
         Runs of Algorithm 1 at each sharing tried.
     n_samples
@@ -93,7 +95,7 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
         marginals: Any = None,
         noise: NoiseChoice = "likeliest",
         partition: Sequence[Sequence[Hashable]] | None = None,
-        sharing: float | dict[Hashable, float] | None = None,
+        sharing: float | Mapping[Any, float] | pd.Series[float] | None = None,
         n_restarts: int = 3,
         n_samples: int = 2000,
         random_state: int | np.random.Generator | None = 0,
@@ -120,7 +122,8 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
         Raises
         ------
         TypeError
-            If ``opinions`` is no :class:`~siscm.Opinions`, or ``marginals`` no marginals.
+            If ``opinions`` is no :class:`~siscm.Opinions`, ``marginals`` no marginals, or
+            ``sharing`` neither a number nor by expert.
         ValueError
             As :meth:`siscm.pooled.PooledMarginals.fit`; or if ``partition`` or ``sharing`` do not
             fit the experts.
@@ -161,23 +164,28 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
 
     def _given_sharing(self, experts: pd.Index[Any]) -> FloatArray:
         given = self.sharing
-        a = np.full(len(experts), np.nan)
-        if isinstance(given, dict):
-            codes = find(given, experts, "expert")
-            if (codes < 0).any():
-                stranger = first_unknown(list(given), codes, experts)
-                raise ValueError(f"sharing names expert {stranger}, who is not in the data.")
-            a[codes] = list(given.values())
+        if isinstance(given, Real):
+            values: list[Any] = [given] * len(experts)
+        elif isinstance(given, Mapping | pd.Series):
+            names = [name for name, _ in given.items()]
+            codes = find_all(names, experts, "expert", "is in sharing, but not in the data.")
+            twice = pd.Index(codes).duplicated()
+            if twice.any():
+                raise ValueError(f"sharing names expert {plain(names[twice.argmax()])!r} twice.")
+            values = [np.nan] * len(experts)
+            for code, (_, value) in zip(codes, given.items(), strict=True):
+                values[code] = value
         else:
-            a[:] = given
-        wrong = ~((a >= 0) & (a <= 1))
-        if wrong.any():
-            who = plain(experts[int(np.argmax(wrong))])
-            raise ValueError(
-                f"the sharing of expert {who!r} is {a[wrong][0]}; it must lie between 0 and 1 "
-                "and be given for every expert."
+            raise TypeError(
+                f"sharing is a {type(given).__name__}; give one number, or {{expert: value}}."
             )
-        return a
+        for expert, a in zip(experts, values, strict=True):
+            if not (isinstance(a, Real) and 0 <= float(a) <= 1):
+                raise ValueError(
+                    f"the sharing of expert {plain(expert)!r} is {plain(a)!r}; it must lie between "
+                    "0 and 1 and be given for every expert."
+                )
+        return np.array(values, dtype=np.float64)
 
     def log_marginals(self, X: Any, opinions: Opinions | None = None) -> FloatArray:
         r""":math:`\log P(Y_h = c \mid X = x)`: see :meth:`siscm.GumbelMaxSISCM.log_marginals`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Sequence
 from itertools import product
+from types import MappingProxyType
 from typing import Any, Self, get_args
 
 import numpy as np
@@ -328,12 +329,38 @@ def test_log_marginals_of_opinions_are_aligned_by_id(data: Any, fitted: GradedSI
         (np.nan, "the sharing of expert 'Ann' is nan"),
         ({"Ann": 0.5, "Bob": 0.5, "Dee": 1}, "the sharing of expert 'Cy' is nan"),
         ({**dict.fromkeys(EXPERTS, 0.5), "Bob": 2}, "the sharing of expert 'Bob' is 2"),
-        ({**dict.fromkeys(EXPERTS, 0.5), "Zed": 0.5}, "sharing names expert 'Zed', who is not in"),
+        ({**dict.fromkeys(EXPERTS, 0.5), "Zed": 0.5}, "expert 'Zed' is in sharing, but not in"),
+        ({**dict.fromkeys(EXPERTS, 0.5), "Bob": "half"}, "the sharing of expert 'Bob' is 'half'"),
+        ({**dict.fromkeys(EXPERTS, 0.5), "Bob": None}, "the sharing of expert 'Bob' is None"),
+        ({}, "the sharing of expert 'Ann' is nan; it must .* be given for every expert"),
+        (pd.Series([0.5] * 4), "expert 0 is in sharing, but not in the data"),
+        (pd.Series([0.5] * 3, EXPERTS[:3]), "the sharing of expert 'Dee' is nan"),
+        (pd.Series([0.5] * 5, [*EXPERTS, "Bob"]), "sharing names expert 'Bob' twice"),
     ],
 )
 def test_sharing_that_does_not_fit(data: Any, sharing: Any, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         given(sharing).fit(*data)
+
+
+@pytest.mark.parametrize(
+    "sharing", ["half", [0.5] * 4, [0.5] * 3, np.full(4, 0.5), pd.DataFrame({"sharing": [0.5]})]
+)
+def test_sharing_in_an_order_of_its_own_is_refused(data: Any, sharing: Any) -> None:
+    words = rf"sharing is a {type(sharing).__name__}; give one number, or \{{expert: value\}}"
+    with pytest.raises(TypeError, match=words):
+        given(sharing).fit(*data)
+
+
+def test_sharing_is_read_by_expert(data: Any) -> None:
+    a = {"Dee": 0.25, "Cy": 0.5, "Bob": 0.8, "Ann": 0.9}
+    for sharing in (a, MappingProxyType(a), pd.Series(a)):
+        found = given(sharing).fit(*data).sharing_["sharing"]
+        assert found.to_dict() == a
+        again = given(found.iloc[::-1]).fit(*data)
+        pd.testing.assert_series_equal(again.sharing_["sharing"], found)
+        assert repr(clone(again)) == repr(again)
+    assert (given(np.float32(0.5)).fit(*data).sharing_["sharing"] == 0.5).all()
 
 
 @pytest.mark.parametrize(
