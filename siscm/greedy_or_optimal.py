@@ -9,7 +9,9 @@ better objective nearer to the groups that are planted, and its loss lower?
 
 from __future__ import annotations
 
+import argparse
 import platform
+import sys
 from collections.abc import Sequence
 from copy import deepcopy
 from itertools import chain
@@ -227,8 +229,10 @@ def _plain(value: float) -> float:
     return value if isinstance(value, int) else round(float(value), 4)
 
 
-def main() -> None:
+def main(arguments: Sequence[str] = ()) -> None:
     """Compare on all 225 runs of the sweep, and write ``expected/synthetic_exact.json``."""
+    parser = argparse.ArgumentParser(prog="python -m siscm.greedy_or_optimal", description=__doc__)
+    parser.parse_args(arguments)
     seed = 0
     runs = grid(N_REPEATS, N_TRAIN, SPARSITIES)
     frame, unmet = (compare(seed, runs=runs, unmet=unmet, n_jobs=-1) for unmet in (False, True))
@@ -252,4 +256,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -8,7 +8,9 @@ file stay as they are; ``python -m siscm.record twin`` rewrites those of CIFAR-1
 
 from __future__ import annotations
 
+import argparse
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -111,7 +113,17 @@ def record_twin() -> None:
     write_expected("cifar10h", content)
 
 
-def main() -> None:
+def main(arguments: Sequence[str] = ()) -> None:
+    """Read the command line, and record the real files or the twin."""
+    parser = argparse.ArgumentParser(prog="python -m siscm.record", description=__doc__)
+    parser.add_argument("part", nargs="?", choices=("twin",), help="record the twin alone")
+    if parser.parse_args(arguments).part == "twin":
+        record_twin()
+    else:
+        record_real()
+
+
+def record_real() -> None:
     """Recompute everything about the real files and write it, dated today."""
     date = today()
 
@@ -136,4 +148,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    record_twin() if sys.argv[1:] == ["twin"] else main()
+    main(sys.argv[1:])

@@ -8,6 +8,7 @@ fetches what is missing. ``SISCM_DATA`` says whether real files are wanted at al
 
 from __future__ import annotations
 
+import argparse
 import errno
 import os
 import signal
@@ -200,9 +201,12 @@ def main(arguments: Sequence[str] = ()) -> int:
 
     With the argument ``check`` nothing is downloaded: the files of :data:`PANELS` must be there.
     """
+    parser = argparse.ArgumentParser(prog="python -m siscm.registry", description=__doc__)
+    parser.add_argument("what", nargs="?", choices=("check",), help="look, download nothing")
+    chosen = parser.parse_args(arguments)
 
     def work() -> None:
-        if list(arguments) == ["check"]:
+        if chosen.what == "check":
             for path in PANELS:
                 locate(path)
         else:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import argparse
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -90,8 +92,10 @@ def _alike(one: Any, other: Any, tolerance: float) -> bool:
     return np.allclose(one, other, rtol=0, atol=tolerance, equal_nan=True)
 
 
-def main() -> None:
+def main(arguments: Sequence[str] = ()) -> None:
     """Run the whole sweep and record it beside the paper's claims."""
+    parser = argparse.ArgumentParser(prog="python -m siscm.sweep_figures", description=__doc__)
+    parser.parse_args(arguments)
     content = expected("synthetic")
     content["ours"]["date"] = today()
     content["ours"]["figures"] = figures(sweep(content["ours"]["seed"], n_jobs=-1))
@@ -99,4 +103,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

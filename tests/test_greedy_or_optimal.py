@@ -206,3 +206,14 @@ def test_refusals() -> None:
         compare(0, runs=[Cell(0, 5, 0.1)], group_sizes=(1,))
     with pytest.raises(ValueError, match="sparsity is nan"):
         compare(0, runs=[Cell(0, 5, np.nan)], n_test=5, group_sizes=SIZES)
+
+
+@pytest.mark.parametrize(("argument", "code"), [("--help", 0), ("--quick", 2)])
+def test_help_and_what_is_unknown_run_nothing(
+    argument: str, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delattr(greedy_or_optimal, "compare")
+    with pytest.raises(SystemExit) as caught:
+        greedy_or_optimal.main([argument])
+    assert caught.value.code == code
+    assert "usage: python -m siscm.greedy_or_optimal" in "".join(capsys.readouterr())

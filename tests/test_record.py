@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from siscm.cifar10h_data import experiment_kind
+from siscm.cifar10h_data import TWIN_SEED, experiment_kind
 from siscm.pages import expected
 from siscm.panels import load_lewidi
 from siscm.real_panels import POPULATIONS, final, score_figures
@@ -92,6 +92,28 @@ def test_recording_leaves_the_rest_of_a_file_as_it_is(monkeypatch, tmp_path):
     assert list(expected("panels")) == list(MIN_OPINIONS)
     assert list(expected("graded")) == list(POPULATIONS)
     assert [entry["least"] for entry in expected("asking").values()] == list(MIN_OPINIONS.values())
+
+
+@pytest.mark.parametrize(("argument", "code"), [("--help", 0), ("twins", 2)])
+def test_help_and_what_is_unknown_record_nothing(argument, code, monkeypatch, capsys):
+    monkeypatch.delattr("siscm.record.panel_figures")
+    with pytest.raises(SystemExit) as caught:
+        main([argument])
+    assert caught.value.code == code
+    assert "usage: python -m siscm.record" in "".join(capsys.readouterr())
+
+
+def test_the_twin_alone_is_recorded_if_it_is_named(monkeypatch, tmp_path):
+    kept = {"real": {"date": "old"}, "twin": {"tolerance": 0.5}}
+    (tmp_path / "expected").mkdir()
+    (tmp_path / "expected" / "cifar10h.json").write_text(json.dumps(kept), "utf-8")
+    monkeypatch.setattr("siscm.pages.ROOT", tmp_path)
+    monkeypatch.setattr("siscm.record.load_cifar10h", lambda kind: kind)
+    monkeypatch.setattr("siscm.record.experiment_figures", lambda data: {"of": data})
+    main(["twin"])
+    twin = {"seed": TWIN_SEED, "of": "twin", "tolerance": 0.5}
+    assert expected("cifar10h") == {"real": {"date": "old"}, "twin": twin}
+    assert [path.name for path in (tmp_path / "expected").iterdir()] == ["cifar10h.json"]
 
 
 def _score(name, rule, scenario, score, groups="figures"):

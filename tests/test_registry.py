@@ -471,3 +471,16 @@ def test_a_large_file_is_streamed(folder: Path, monkeypatch: pytest.MonkeyPatch)
             tracemalloc.stop()
     assert (folder / PATH).stat().st_size == len(content)
     assert peak < 20_000_000
+
+
+@pytest.mark.parametrize(("argument", "code"), [("--help", 0), ("chekc", 2)])
+def test_help_and_what_is_unknown_download_nothing(
+    argument: str, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = []
+    monkeypatch.setattr(registry, "download", asked.append)
+    with pytest.raises(SystemExit) as caught:
+        registry.main([argument])
+    assert caught.value.code == code
+    assert "usage: python -m siscm.registry" in "".join(capsys.readouterr())
+    assert asked == []
