@@ -12,6 +12,7 @@ from siscm.baselines import RULES, Pairs, Rule, gumbel_max
 from siscm.checks import FloatArray
 from siscm.inference import predict
 from siscm.intervals import mean_with_interval
+from siscm.names import encode
 from siscm.opinions import Opinions
 from siscm.pairs import iter_pairs, opinion_marginals
 from siscm.partition import group_of
@@ -157,20 +158,29 @@ def accuracy(
     ).T
 
 
-def per_expert(pairs: pd.DataFrame) -> pd.DataFrame:
+def per_expert(pairs: pd.DataFrame, experts: Sequence[Hashable] | None = None) -> pd.DataFrame:
     """Accuracy of inferring each expert, in the paper's three scenarios.
 
     Parameters
     ----------
     pairs
         From :func:`all_pairs`.
+    experts
+        Their order; default sorted.
 
     Returns
     -------
     DataFrame
         A row a target, a column a scenario; NaN for a target without such a pair.
+
+    Raises
+    ------
+    ValueError
+        If a target is not among the experts, or these cannot be sorted.
     """
-    return hits(pairs).groupby(pairs["target"]).mean()
+    codes, names = encode(pairs["target"], experts, "expert")
+    means = hits(pairs).groupby(codes).mean().reindex(range(len(names)))
+    return means.set_axis(names.rename("target"))
 
 
 def confusion(pairs: pd.DataFrame, classes: Sequence[Hashable]) -> pd.DataFrame:
@@ -181,16 +191,19 @@ def confusion(pairs: pd.DataFrame, classes: Sequence[Hashable]) -> pd.DataFrame:
     pairs
         From :func:`all_pairs`.
     classes
-        All labels, in the order of rows and columns.
+        All labels, in the order of rows and columns; any other is refused.
 
     Returns
     -------
     DataFrame
         A row a label said, a column a label inferred; shares of the row. NaN where nobody said it.
     """
-    counts = pd.crosstab(pairs["truth"], pairs["prediction"])
-    counts = counts.reindex(index=list(classes), columns=list(classes), fill_value=0)
-    return counts.div(counts.sum(axis=1), axis=0).rename_axis(index="said", columns="inferred")
+    said, names = encode(pairs["truth"], classes, "label")
+    inferred, _ = encode(pairs["prediction"], classes, "label")
+    counts = np.zeros((len(names), len(names)))
+    np.add.at(counts, (said, inferred), 1)
+    table = pd.DataFrame(counts, names.rename("said"), names.rename("inferred"))
+    return table.div(table.sum(axis=1), axis=0)
 
 
 def summary(

@@ -266,3 +266,64 @@ def test_confusion_gives_shares_of_each_label_said():
     assert table.loc[2].tolist() == [0, 1, 0, 0]
     assert table.loc[[1, 3]].isna().all(axis=None)
     assert table.shape == (4, 4)
+
+
+MIXED = [3, ("a", 2), 1, ("a", 1)]
+
+
+def test_confusion_of_labels_that_have_parts() -> None:
+    labels = [("mild", 1), ("mild", 2), 3]
+    names = np.empty(3, dtype=object)
+    names[:] = labels
+    pairs = pd.DataFrame({"truth": names[[0, 0, 2]], "prediction": names[[0, 1, 1]]})
+    table = confusion(pairs, labels)
+    assert table.index.tolist() == table.columns.tolist() == labels
+    assert (table.index.name, table.columns.name) == ("said", "inferred")
+    assert table.to_numpy()[[0, 2]].tolist() == [[0.5, 0.5, 0], [0, 1, 0]]
+    assert table.iloc[1].isna().all()
+
+
+def test_confusion_refuses_a_label_that_is_left_out() -> None:
+    pairs = pd.DataFrame({"truth": [0, 2], "prediction": [0, 1]})
+    with pytest.raises(ValueError, match="label 2 stands in the table but not among the 2 labels"):
+        confusion(pairs, [0, 1])
+
+
+def test_of_no_pair_there_are_all_labels_and_nobody() -> None:
+    pairs = pd.DataFrame({"target": ["Ann"], "truth": 0, "prediction": 0, "same_group": True})
+    table = confusion(pairs.iloc[:0], [0, 1])
+    assert table.shape == (2, 2)
+    assert table.isna().all(axis=None)
+    assert per_expert(pairs.iloc[:0]).shape == (0, 3)
+
+
+@pytest.mark.parametrize("experts", [MIXED, [frozenset(name) for name in ("ab", "b", "a", "cd")]])
+def test_per_expert_whatever_they_are_called(experts: list[object]) -> None:
+    """In their own order, or in one that is given, and never in that of the rows."""
+    log_p, opinions = panel(np.random.default_rng(5))
+    named = Opinions.from_codes(opinions.labels, opinions.instances, experts, CLASSES)
+    pairs = all_pairs(log_p, named, [experts[:2], experts[2:]])
+    plain = [["Ann", "Bob"], ["Cy", "Dee"]]
+    expected = per_expert(all_pairs(log_p, opinions, plain))
+    for rows in (pairs, pairs.iloc[::-1]):
+        found = per_expert(rows, experts)
+        assert found.index.tolist() == experts
+        assert found.index.name == "target"
+        np.testing.assert_allclose(found, expected)
+    if experts is MIXED:
+        for rows in (pairs, pairs.iloc[::-1]):
+            assert per_expert(rows).index.tolist() == [1, 3, ("a", 1), ("a", 2)]
+            np.testing.assert_allclose(per_expert(rows), expected.iloc[[2, 0, 3, 1]])
+    else:
+        with pytest.raises(ValueError, match=r"cannot be put in order .* with experts=\."):
+            per_expert(pairs)
+
+
+def test_per_expert_names_who_was_never_inferred_if_she_is_given() -> None:
+    log_p, opinions = panel(np.random.default_rng(5))
+    pairs = all_pairs(log_p, opinions, PARTITION)
+    found = per_expert(pairs, ["Zoe", *opinions.experts])
+    assert found.loc["Zoe"].isna().all()
+    pd.testing.assert_frame_equal(found.iloc[1:], per_expert(pairs))
+    with pytest.raises(ValueError, match="expert 'Dee' stands in the table but not among the 3"):
+        per_expert(pairs, ["Ann", "Bob", "Cy"])
