@@ -83,10 +83,11 @@ def check_share(value: float, what: str) -> None:
         raise ValueError(f"{what} is {value}; it must lie between 0 and 1.")
 
 
-def check_n_samples(n_samples: Any) -> None:
-    """Refuse what is no number of draws, with a ValueError."""
-    if not isinstance(n_samples, int | np.integer) or n_samples < 1:
-        raise ValueError(f"n_samples must be a whole number of at least 1; got {n_samples!r}.")
+def check_count(value: Any, what: str) -> int:
+    """A number of draws, runs or parts; what is none is refused with a ValueError."""
+    if not isinstance(value, int | np.integer) or value < 1:
+        raise ValueError(f"{what} must be a whole number of at least 1; got {value!r}.")
+    return int(value)
 
 
 def _unmasked(values: npt.ArrayLike) -> npt.NDArray[Any]:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from siscm.alignment import align_partition, check_opinions
 from siscm.answering import SecondOpinions
-from siscm.checks import FloatArray, IntArray, check_n_samples
+from siscm.checks import FloatArray, IntArray, check_count
 from siscm.chunks import split
 from siscm.contradictions import Names
 from siscm.inference import check_observed
@@ -129,17 +129,17 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
             fit the experts.
         """
         check_opinions(opinions)
-        check_n_samples(self.n_samples)
+        check_count(self.n_samples, "n_samples")
         parts_rng, partition_rng, _ = generators(self.random_state)
         given = (
             None if self.partition is None else align_partition(self.partition, opinions.experts)
         )
         known = None if self.sharing is None else self._given_sharing(opinions.experts)
         marginals = PooledMarginals() if self.marginals is None else self.marginals
-        if not hasattr(marginals, "log_marginals"):
+        if isinstance(marginals, type) or not hasattr(marginals, "log_marginals"):
             raise TypeError(
-                f"marginals is a {type(marginals).__name__}; give PooledMarginals, which takes a "
-                "classifier as its base."
+                f"marginals is {marginals!r}; give PooledMarginals(), which takes a classifier as "
+                "its base."
             )
         marginals = clone(marginals)
         marginals.fit(X, opinions)

@@ -12,9 +12,9 @@ import numpy.typing as npt
 from siscm.checks import (
     FloatArray,
     IntArray,
+    check_count,
     check_labels,
     check_log_distribution,
-    check_n_samples,
 )
 from siscm.contradictions import Names, refusal
 from siscm.gumbel import counterfactual_probabilities, monte_carlo_probabilities
@@ -168,7 +168,7 @@ def laws_of(
     """
     if method not in ("exact", "monte_carlo"):
         raise ValueError(f"method is {method!r}; it must be 'exact' or 'monte_carlo'.")
-    check_n_samples(n_samples)
+    check_count(n_samples, "n_samples")
     if method == "exact":
         return counterfactual_probabilities, partial(_exact_of_several, n_points=n_samples)
     if rng is None:

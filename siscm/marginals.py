@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -51,8 +52,6 @@ def fit_marginals(
         If there is no expert, or one without an opinion to learn from, or one from whose opinions
         the classifier cannot learn; the error names her.
     """
-    if not hasattr(expert_model, "fit"):
-        raise TypeError(f"expert_model is {expert_model!r}; it must be a scikit-learn classifier.")
     if len(opinions.experts) == 0:
         raise ValueError("there are no experts, and so no opinions to learn from.")
     by_expert = np.argsort(opinions.expert_codes, kind="stable")
@@ -67,7 +66,8 @@ def fit_marginals(
     tasks = []
     for rows in np.split(by_expert, np.cumsum(counts)[:-1]):
         y = opinions.label_codes[rows]
-        tasks.append((seeded(expert_model, y, rng), opinions.instance_codes[rows], y))
+        model = seeded(expert_model, y, rng, "expert_model")
+        tasks.append((model, opinions.instance_codes[rows], y))
     return list(
         Parallel(n_jobs=n_jobs)(
             delayed(fit_one)(model, take_rows(X, instances), y, _whose(opinions.experts[h]))
@@ -98,11 +98,18 @@ def _whose(expert: Any) -> str:
     return f"the classifier of expert {plain(expert)!r}"
 
 
-def seeded(expert_model: BaseEstimator, y: IntArray, rng: np.random.Generator) -> BaseEstimator:
+def seeded(
+    classifier: BaseEstimator, y: IntArray, rng: np.random.Generator, parameter: str
+) -> BaseEstimator:
     """A fresh classifier for targets ``y``, its randomness fixed by ``rng``."""
+    if isinstance(classifier, type) or not hasattr(classifier, "fit"):
+        raise TypeError(
+            f"{parameter} is {classifier!r}; it must be a scikit-learn classifier, such as "
+            "GaussianNB()."
+        )
     if (y == y[0]).all():
         return DummyClassifier(strategy="prior")
-    model = clone(expert_model)
+    model = clone(classifier)
     open_seeds = {
         name: int(rng.integers(2**31 - 1))
         for name, value in sorted(model.get_params(deep=True).items())
@@ -213,11 +220,11 @@ def floor(log_p: FloatArray, min_proba: float) -> FloatArray:
     Raises
     ------
     ValueError
-        If ``min_proba`` is negative, or so large that it would leave no distribution.
+        If ``min_proba`` is no number, or negative, or so large that it would leave no distribution.
     """
-    if not 0 <= min_proba < 1 / log_p.shape[-1]:
+    if not isinstance(min_proba, Real) or not 0 <= min_proba < 1 / log_p.shape[-1]:
         raise ValueError(
-            f"min_proba is {min_proba}; it must be at least 0 and below 1 / {log_p.shape[-1]} "
+            f"min_proba is {min_proba!r}; it must be at least 0 and below 1 / {log_p.shape[-1]} "
             "(one over the number of classes)."
         )
     with np.errstate(divide="ignore"):

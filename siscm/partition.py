@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
-from siscm.checks import FloatArray, IntArray
+from siscm.checks import FloatArray, IntArray, check_count
 from siscm.graph import SimilarityGraph
 from siscm.integer_programme import Limits, Programme
 
@@ -95,11 +95,10 @@ def greedy(
     Raises
     ------
     ValueError
-        If ``n_restarts`` is not positive; with ``local_search`` also if the weight of an edge is
-        not finite.
+        If ``n_restarts`` is no whole number of at least 1; with ``local_search`` also if the weight
+        of an edge is not finite.
     """
-    if n_restarts < 1:
-        raise ValueError(f"n_restarts is {n_restarts}; at least one run is needed.")
+    check_count(n_restarts, "n_restarts")
     best: Groups = []
     best_value = np.inf
     for _ in range(n_restarts):

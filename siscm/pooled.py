@@ -28,7 +28,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from siscm.alignment import align_columns, align_experts, align_features, check_opinions
-from siscm.checks import FloatArray, IntArray
+from siscm.checks import FloatArray, IntArray, check_count
 from siscm.marginals import Features, fit_one, floor, is_numeric, predict_one, seeded, take_rows
 from siscm.names import as_index
 from siscm.opinions import Opinions
@@ -129,7 +129,7 @@ class PooledMarginals(BaseEstimator):  # type: ignore[misc] # scikit-learn has n
         """
         check_opinions(opinions)
         seen = np.unique(opinions.instance_codes)
-        n_folds = min(self.n_folds, len(seen))
+        n_folds = min(check_count(self.n_folds, "n_folds"), len(seen))
         if n_folds < 2:
             raise ValueError(
                 f"{len(seen)} instance(s) have opinions and n_folds is {self.n_folds}; learning "
@@ -233,7 +233,7 @@ class _Said:
 
     def fit_base(self, base: Any, features: Features, rows: IntArray) -> Any:
         X, y = take_rows(features, self.instance[rows]), self.label[rows]
-        return fit_one(seeded(base, y, self.rng), X, y, _POOL)
+        return fit_one(seeded(base, y, self.rng, "base"), X, y, _POOL)
 
     def out_of_fold_scores(self, base: Any, features: Features) -> FloatArray:
         """(n_instances, k): f of each instance, by a classifier that saw no opinion on it."""

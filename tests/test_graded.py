@@ -372,7 +372,8 @@ def test_sharing_is_read_by_expert(data: Any) -> None:
         ({"noise": "normal"}, "noise is 'normal'; it must be one of gumbel, uniform"),
         ({"n_samples": 0}, "n_samples must be .* at least 1; got 0"),
         ({"n_samples": 2.5}, r"n_samples must be .* got 2\.5"),
-        ({"n_restarts": 0}, "n_restarts is 0"),
+        ({"n_restarts": 0}, "n_restarts must be .* at least 1; got 0"),
+        ({"n_restarts": 1.5}, r"n_restarts must be .* got 1\.5"),
     ],
 )
 def test_settings_that_do_not_fit(data: Any, options: dict[str, Any], words: str) -> None:
@@ -635,5 +636,7 @@ def test_full_sharing_is_the_model_of_the_paper(k: int) -> None:
 
 def test_a_classifier_is_no_marginals() -> None:
     opinions = Opinions.from_codes([[0, 1], [1, 1]])
-    with pytest.raises(TypeError, match="marginals is a DummyClassifier; give PooledMarginals"):
+    with pytest.raises(TypeError, match=r"marginals is DummyClassifier\(\); give PooledMarg"):
         GradedSISCM(DummyClassifier()).fit(np.zeros((2, 1)), opinions)
+    with pytest.raises(TypeError, match=r"marginals is <class .*; give PooledMarginals\(\)"):
+        GradedSISCM(PooledMarginals).fit(np.zeros((2, 1)), opinions)

@@ -570,8 +570,13 @@ def test_what_cannot_be_fitted(data: Any) -> None:
         GumbelMaxSISCM(LinearRegression()).fit(X, opinions)
     with pytest.raises(ValueError, match="there are no experts"):
         GumbelMaxSISCM().fit(np.empty((0, 2)), Opinions.from_codes(np.empty((0, 0), dtype=int)))
-    with pytest.raises(ValueError, match="n_restarts is 0"):
-        GumbelMaxSISCM(n_restarts=0).fit(X, opinions)
+    for n in (0, 1.5):
+        with pytest.raises(ValueError, match=f"n_restarts must be a whole number .* got {n}"):
+            GumbelMaxSISCM(n_restarts=n).fit(X, opinions)
+    with pytest.raises(TypeError, match=r"expert_model is <class .*; .* such as GaussianNB\(\)"):
+        GumbelMaxSISCM(LogisticRegression).fit(X, opinions)
+    with pytest.raises(ValueError, match="min_proba is None; it must be"):
+        GumbelMaxSISCM(min_proba=None).fit(X, opinions)
 
 
 def test_one_expert_alone() -> None:

@@ -287,8 +287,8 @@ def test_starts_are_drawn_from_everybody_left() -> None:
 
 def test_refusals() -> None:
     graph = graph_of(np.full((3, 3), -1.0))
-    for n in (0, -1):
-        with pytest.raises(ValueError, match=f"^n_restarts is {n}; at least one run is needed.$"):
+    for n in (0, -1, 1.5, None):
+        with pytest.raises(ValueError, match=f"^n_restarts must be a .* at least 1; got {n}.$"):
             partition.greedy(graph, n, rng=np.random.default_rng(0))
     with pytest.raises(
         ValueError, match=r"^expert 2 is in no group .*; give her one, if only her own\.$"

@@ -470,7 +470,12 @@ def test_the_names_of_labels_do_not_matter(panel: Any, fitted: Any) -> None:
         ({"min_proba": 0.5}, 10, ValueError, r"min_proba is 0\.5"),
         ({"min_proba": -1e-9}, 10, ValueError, "min_proba is -1e-09"),
         ({"base": LinearSVC()}, 10, TypeError, "the pooled classifier, .* has no predict_proba"),
-        ({"base": GaussianNB}, 10, TypeError, "provide an instance"),
+        ({"base": GaussianNB}, 10, TypeError, r"base is <class .* such as GaussianNB\(\)"),
+        ({"base": "nb"}, 10, TypeError, "base is 'nb'; it must be a scikit-learn classifier"),
+        ({"n_folds": float("nan")}, 10, ValueError, "n_folds must be .* at least 1; got nan"),
+        ({"n_folds": 2.5}, 10, ValueError, r"n_folds must be .* at least 1; got 2\.5"),
+        ({"n_folds": None}, 10, ValueError, "n_folds must be .* at least 1; got None"),
+        ({"min_proba": None}, 10, ValueError, "min_proba is None"),
     ],
 )
 def test_refusals(options: Any, n: int, error: type[Exception], words: str) -> None:
