@@ -243,7 +243,7 @@ def summary(
         raise ValueError(f"uniform_weight is {uniform_weight}; it must be in [0, 1).")
     scores = pd.DataFrame(
         {
-            "instance": pairs["instance"],
+            "instance": encode(pairs["instance"], None, "instance")[0],
             "accuracy": (pairs["prediction"] == pairs["truth"]).astype(float),
             "log_loss": log_loss(pairs["probability"].to_numpy(), n_classes, uniform_weight),
         }

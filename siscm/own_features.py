@@ -176,6 +176,8 @@ class _Words(TfidfVectorizer):  # type: ignore[misc] # scikit-learn has no types
     Texts may be so seldom that a fold has none.
     """
 
+    vocabulary: Any
+
     def fit_transform(self, raw_documents: Any, y: Any = None) -> Any:
         try:
             return super().fit_transform(raw_documents)

@@ -12,7 +12,7 @@ from strategies import log_dirichlet, rngs
 
 from siscm import Opinions, baselines
 from siscm.baselines import Pairs
-from siscm.evaluation import SCENARIOS, all_pairs, confusion, per_expert, summary
+from siscm.evaluation import SCENARIOS, all_pairs, compare, confusion, per_expert, summary
 
 COLUMNS = [
     "instance",
@@ -327,3 +327,19 @@ def test_per_expert_names_who_was_never_inferred_if_she_is_given() -> None:
     pd.testing.assert_frame_equal(found.iloc[1:], per_expert(pairs))
     with pytest.raises(ValueError, match="expert 'Dee' stands in the table but not among the 3"):
         per_expert(pairs, ["Ann", "Bob", "Cy"])
+
+
+def test_cases_of_any_ids_are_compared_the_same() -> None:
+    """Tuples, numbers and words together, which pandas does not sort."""
+    codes = [[0, 1], [1, 1], [0, 0]]
+    log_p = np.log(np.full((3, 2, 2), 0.5))
+    mixed, plain = (
+        compare(
+            log_p,
+            Opinions.from_codes(codes, instances=ids, classes=[0, 1]),
+            [[0], [1]],
+            rng=np.random.default_rng(0),
+        )
+        for ids in ([3, "x", ("a", 1)], [0, 1, 2])
+    )
+    pd.testing.assert_frame_equal(mixed, plain)
