@@ -18,6 +18,12 @@ import numpy.typing as npt
 
 from siscm.checks import FloatArray, check_labels, check_leading_axes, check_log_distribution
 
+_LEAST = 1e-12
+"""Of an interval beside its distance to 0 or 1: shorter ones would be rounding, or nothing."""
+
+_SMALLEST = float(np.nextafter(0, 1))
+"""Of all numbers above 0."""
+
 
 def counterfactual_probabilities(
     log_p_observed: npt.ArrayLike, log_p_target: npt.ArrayLike, label: npt.ArrayLike
@@ -52,16 +58,13 @@ def counterfactual_probabilities(
     leading = check_leading_axes(log_p, log_q, code)
     said = np.broadcast_to(code, leading)[..., None]
     log_p = np.broadcast_to(log_p, (*leading, log_p.shape[-1]))
-    if np.any(np.exp(np.take_along_axis(log_p, said, axis=-1)) == 0):
+    if np.isneginf(np.take_along_axis(log_p, said, axis=-1)).any():
         raise ValueError("a label said has probability zero; raise the marginal's floor.")
     low, high = (np.take_along_axis(end, said[..., None], axis=-2) for end in intervals(log_p))
     first, last = intervals(log_q)
     overlap = np.maximum(np.minimum(high, last) - np.maximum(low, first), 0).sum(axis=-1)
     total = overlap.sum(axis=-1, keepdims=True)
-    # An interval too short to have a length where it lies is a point.
-    inside = (first <= low).all(axis=-1) & (low < last).any(axis=-1)
-    law: FloatArray = np.where(total > 0, overlap, inside) / np.where(total > 0, total, 1)
-    return law
+    return np.asarray(overlap / total)
 
 
 def intervals(log_p: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -71,9 +74,12 @@ def intervals(log_p: FloatArray) -> tuple[FloatArray, FloatArray]:
     -------
     arrays (..., k, 2)
         A point u is kept as min(u, 1/2) and max(u, 1/2) - 1: both ascend with u, distances are
-        sums of both differences, and none is lost next to 0 or next to 1.
+        sums of both differences, and none is lost next to 0 or next to 1. Each label that is
+        possible has an interval of some length.
     """
     below, above = cumulated(log_p)
+    lower = below < above
+    below, above = np.where(lower, below, 0.5), np.where(lower, 0.5, above)
     ends = np.stack([np.minimum(below, 0.5), -np.minimum(above, 0.5)], axis=-1)
     return ends[..., :-1, :], ends[..., 1:, :]
 
@@ -81,10 +87,18 @@ def intervals(log_p: FloatArray) -> tuple[FloatArray, FloatArray]:
 def cumulated(log_p: FloatArray) -> tuple[FloatArray, FloatArray]:
     """How likely labels are below each end of their intervals, and above it: (..., k + 1) both.
 
-    Each is added up from its own side, so that little is lost next to 0 or next to 1.
+    Each is added up from its own side, so that little is lost next to 0 or next to 1. Elsewhere a
+    tiny label would have no interval left: it gets one that is longer than its ends' rounding.
     """
     p = np.exp(log_p)
-    p /= p.sum(axis=-1, keepdims=True)
+    below, above = _sums(p / p.sum(axis=-1, keepdims=True))
+    nearer = np.minimum(below[..., 1:], above[..., :-1])
+    least = np.maximum(_LEAST * nearer, _SMALLEST)
+    p = np.where(np.isneginf(log_p), 0, np.maximum(p, least))
+    return _sums(p / p.sum(axis=-1, keepdims=True))
+
+
+def _sums(p: FloatArray) -> tuple[FloatArray, FloatArray]:
     nothing = np.zeros_like(p[..., :1])
     below = np.concatenate([nothing, p.cumsum(axis=-1)], axis=-1)
     above = np.concatenate([p[..., ::-1].cumsum(axis=-1)[..., ::-1], nothing], axis=-1)

@@ -7,9 +7,19 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from hypothesis import assume, given
-from strategies import Pair, log, log_dirichlet, pairs, rational_pairs, rngs
+from hypothesis import strategies as st
+from strategies import (
+    Pair,
+    log,
+    log_dirichlet,
+    log_normalised,
+    pairs,
+    rational_pairs,
+    rngs,
+)
 
 from siscm import gumbel, ordered
+from siscm.several import cells_on_a_line
 
 PLAIN = ("ordinary", "sparse", "zeros in one", "zeros in both", "ties", "near-ties", "equal")
 
@@ -125,11 +135,40 @@ def test_a_known_answer_that_a_gumbel_noise_does_not_give() -> None:
 
 @pytest.mark.parametrize(
     ("p", "expected"),
-    [([0.4, 1e-20, 0.6], 1), ([0.6, 1e-20, 0.4], 2), ([0.5, 1e-20, 0.5], 2), ([1e-9, 1e-80, 1], 0)],
+    [([0.4, 1e-20, 0.6], 1), ([0.6, 1e-20, 0.4], 2), ([1e-9, 1e-80, 1], 0)],
 )
-def test_a_tiny_label_in_the_middle_is_a_point(p: list[float], expected: int) -> None:
+def test_a_tiny_label_in_the_middle_lies_where_it_lies(p: list[float], expected: int) -> None:
     law = ordered.counterfactual_probabilities(log(p), log([0.2, 0.3, 0.5]), 1)
     np.testing.assert_array_equal(law, np.eye(3)[expected])
+    both = log([p, p])
+    one, several = (
+        cells_on_a_line(both[:n], np.ones(n, dtype=int), np.ones(n), both, np.ones(2))
+        for n in (1, 2)
+    )
+    for cells in (one, several):
+        assert cells is not None
+        np.testing.assert_array_equal(cells.law(), [[0, 1, 0]] * 2)
+
+
+@given(rng=rngs(), k=st.integers(2, 6))
+def test_no_possible_label_is_ever_lost(rng: np.random.Generator, k: int) -> None:
+    """However small: its interval has a length, next to those of its neighbours."""
+    log_p = log_normalised(-800 * rng.random(k) ** rng.choice([1, 5, 30]))
+    log_p[rng.random(k) < 0.2] = -np.inf
+    first, last = ordered.intervals(log_p)
+    assert (((last - first).sum(axis=-1) > 0) == ~np.isneginf(log_p)).all()
+    np.testing.assert_array_equal(first[1:], last[:-1])
+    np.testing.assert_array_equal([first[0], last[-1]], [[0, -0.5], [0.5, 0]])
+
+
+@pytest.mark.parametrize("k", [3, 5, 20, 200])
+def test_nor_in_the_very_middle(k: int) -> None:
+    """Where a noise is kept another way on either side; a cut there may fall on either."""
+    log_p = log([0.5, *[1e-20] * (k - 2), 0.5])
+    law = ordered.counterfactual_probabilities(log_p, log_p, np.arange(k))
+    np.testing.assert_array_equal(law, np.eye(k))
+    law = ordered.counterfactual_probabilities(log_p, log([0.5, 0.5, *[0] * (k - 2)]), 1)
+    assert law[:2].sum() == pytest.approx(1)
 
 
 @given(pair=pairs(kinds=("tiny",)))
