@@ -32,7 +32,7 @@ class Pieces(NamedTuple):
     growth: FloatArray
     """Of log S over the piece; 0 if it has no length."""
     integral: FloatArray
-    """Of n S_0^n / S(t)^(n + 1) over the piece, with S_0 the sum of f; not its logarithm."""
+    """Of n S_0^n / S(t)^(n + 1) over the piece, with S_0 the sum of f."""
 
 
 def pieces_between(
@@ -53,8 +53,8 @@ def pieces_between(
         log_length = right + np.log(-np.expm1(knots - right))
         growth = np.where(knots < right, np.logaddexp(0, log_slope + log_length - log_s), 0)
         log_first = n * (logsumexp(log_f, axis=-1, keepdims=True) - log_s)
-        integral = np.exp(log_first - log_slope) * -np.expm1(-n * growth)
-    return Pieces(order, knots, log_s, log_slope, growth, np.where(growth > 0, integral, 0))
+        integral = log_first - log_slope + np.log(-np.expm1(-n * growth))
+    return Pieces(order, knots, log_s, log_slope, growth, np.where(growth > 0, integral, -np.inf))
 
 
 def turns_of(log_f: FloatArray, log_q: FloatArray) -> FloatArray:
@@ -89,7 +89,7 @@ def law_given_floors(log_floor: FloatArray, said: BoolArray, log_q: FloatArray) 
     of_said = turns_of(log_floor[..., said], log_q[..., said])
     stays, end = np.flatnonzero(said)[of_said.argmin(axis=-1)][..., None], of_said.min(axis=-1)
     pieces = pieces_between(log_floor, log_q, n, np.full_like(end, -np.inf), end)
-    onwards = np.cumsum(pieces.integral[..., ::-1], axis=-1)[..., ::-1]
+    onwards = np.cumsum(np.exp(pieces.integral[..., ::-1]), axis=-1)[..., ::-1]
     q = np.exp(np.take_along_axis(log_q, pieces.order, axis=-1))
     law = np.empty_like(q)
     np.put_along_axis(law, pieces.order, q * onwards, axis=-1)

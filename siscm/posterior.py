@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import logsumexp
@@ -27,6 +28,7 @@ from scipy.stats import qmc
 from siscm.checks import BoolArray, FloatArray, IntArray
 from siscm.contradictions import VirtualExperts, virtual_experts
 from siscm.floors import Pieces, law_given_floors, pieces_between, slope_and_sum, turns_of
+from siscm.gumbel import sample_noise, sample_posterior_noise
 
 _FAR = 700.0
 """Log-ratios so far above S have no chance left."""
@@ -45,14 +47,14 @@ class Posterior:
         (k,): the labels observed.
     log_floor, weight
         Of each draw: the floors (n, k), and how much it counts (n,), 1 in sum.
-    chance
-        That the experts say what they said.
+    log_chance
+        Of the opinions: the chance itself may be smaller than any number there is.
     """
 
     said: BoolArray
     log_floor: FloatArray
     weight: FloatArray
-    chance: float
+    log_chance: float
 
     def law(self, log_q: FloatArray) -> FloatArray:
         """What experts with log-marginals (t, k) say: their mean law over the draws."""
@@ -102,13 +104,16 @@ def posterior(
     total = float(logsumexp(log_weight))
     if np.isneginf(total):
         return None
-    chance = float(np.exp(total - np.log(len(u)) - logsumexp(experts.log_ratio[0])))
+    log_chance = total - np.log(len(u)) - float(logsumexp(experts.log_ratio[0]))
     said = np.isin(np.arange(k), experts.said)
-    return Posterior(said, log_floor, np.exp(log_weight - total), chance)
+    return Posterior(said, log_floor, np.exp(log_weight - total), log_chance)
 
 
 def _draw(pieces: Pieces, u: FloatArray, n: int) -> tuple[FloatArray, FloatArray]:
     """Where log t is, a share u (N,) of the integral into N ranges; and log of the integral."""
+    # Beside the largest, for all may be smaller than any number; a range may have no piece at all.
+    most = np.maximum(pieces.integral.max(axis=1, keepdims=True), np.finfo(float).min)
+    pieces = pieces._replace(integral=np.exp(pieces.integral - most))
     up_to = np.cumsum(pieces.integral, axis=1)
     wanted = u * up_to[:, -1]
     piece = np.minimum((up_to < wanted[:, None]).sum(axis=1), up_to.shape[1] - 1)
@@ -117,7 +122,8 @@ def _draw(pieces: Pieces, u: FloatArray, n: int) -> tuple[FloatArray, FloatArray
     with np.errstate(invalid="ignore", divide="ignore"):
         share = np.nan_to_num((wanted - up_to[rows, piece] + integral) / integral)
         grown = np.expm1(-np.log1p(np.clip(share, 0, _BELOW_ONE) * np.expm1(-n * growth)) / n)
-        return np.logaddexp(left, log_s + np.log(grown) - log_slope), np.log(up_to[:, -1])
+        value = np.logaddexp(left, log_s + np.log(grown) - log_slope)
+        return value, np.log(up_to[:, -1]) + most[:, 0]
 
 
 def law_given_two(
@@ -134,7 +140,7 @@ def law_given_two(
 
     Returns
     -------
-    array (t, k), and the chance of the opinions observed
+    array (t, k), and the log-chance of the opinions observed
     """
     (t, k), (p, q) = log_q.shape, experts.log_ratio
     target, left, right = _between_turns(p, q, log_q, bound[0, 1], -bound[1, 0])
@@ -159,7 +165,7 @@ def law_given_two(
     out = np.zeros((t, k))
     np.add.at(out, (target[:, None], order), law)
     total = out.sum(axis=1, keepdims=True)
-    return out / total, float(total.mean() * np.exp(most))
+    return out / total, float(np.log(total.mean()) + most)
 
 
 def _between_turns(
@@ -196,7 +202,7 @@ def shared_law(
 
     Returns
     -------
-    array (t, k), and the chance of the opinions observed; or None
+    array (t, k), and the log-chance of the opinions observed; or None
         None if no noise makes those observed say what they said.
     """
     experts = virtual_experts(log_p, labels)
@@ -204,7 +210,7 @@ def shared_law(
     if bound is not None and len(bound) == 2:
         return law_given_two(experts, bound, log_q)
     found = posterior(log_p, labels, lambda n_dimensions: evenly(n_dimensions, n_points))
-    return None if found is None else (found.law(log_q), found.chance)
+    return None if found is None else (found.law(log_q), found.log_chance)
 
 
 def evenly(n_dimensions: int, n_points: int) -> FloatArray:
@@ -216,6 +222,28 @@ def evenly(n_dimensions: int, n_points: int) -> FloatArray:
     return np.asarray(points + 0.5 / 2**power)
 
 
+class Draws(NamedTuple):
+    """Noises (n, k), how much each counts (n,), 1 in sum, and the log-chance of the opinions."""
+
+    noise: FloatArray
+    weight: FloatArray
+    log_chance: float
+
+
+def draw_noise(
+    log_p: FloatArray, labels: IntArray, n: int, rng: np.random.Generator
+) -> Draws | None:
+    """Noises of a group, given what any number of its experts said; None if none makes them."""
+    even = np.full(n, 1 / n)
+    if len(labels) == 0:
+        return Draws(sample_noise(log_p.shape[1], n, rng), even, 0.0)
+    if len(labels) == 1:  # what follows would draw the same, in three times as long
+        noise = sample_posterior_noise(log_p[0], labels[0], n, rng)
+        return Draws(noise, even, float(log_p[0, labels[0]]))
+    found = posterior(log_p, labels, lambda n_dimensions: rng.random((n, n_dimensions)))
+    return None if found is None else Draws(found.noise(rng), found.weight, found.log_chance)
+
+
 def monte_carlo_law(
     log_p: FloatArray, labels: IntArray, log_q: FloatArray, n_samples: int, rng: np.random.Generator
 ) -> FloatArray | None:
@@ -223,9 +251,9 @@ def monte_carlo_law(
 
     Draws are weighted where three or more different labels were observed.
     """
-    found = posterior(log_p, labels, lambda n_dimensions: rng.random((n_samples, n_dimensions)))
+    found = draw_noise(log_p, labels, n_samples, rng)
     if found is None:
         return None
-    says = (log_q[:, None] + found.noise(rng)).argmax(axis=-1)
+    says = (log_q[:, None] + found.noise).argmax(axis=-1)
     k = log_q.shape[1]
     return np.array([np.bincount(row, found.weight, minlength=k) for row in says])

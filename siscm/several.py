@@ -22,15 +22,15 @@ from itertools import product
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import softmax
 
 from siscm import gaussian
 from siscm.checks import BoolArray, FloatArray, IntArray
 from siscm.contradictions import Names, possible, possible_on_a_line, refusal
-from siscm.gumbel import sample_noise, sample_posterior_noise
-from siscm.inference import in_each_group
+from siscm.inference import check_possible, in_each_group
 from siscm.noises import Noise, pair_law
 from siscm.ordered import intervals
-from siscm.posterior import shared_law
+from siscm.posterior import draw_noise, shared_law
 
 MOST_IN_DOUBT = 4
 """Opinions of experts who may or may not have followed, up to which every way is added up."""
@@ -60,6 +60,18 @@ def _chance(says: BoolArray, log_q: FloatArray, b: FloatArray) -> FloatArray:
     return np.asarray(b[:, None] * says + (1 - b[:, None]) * np.exp(log_q))
 
 
+def _log_density(follows: BoolArray, a: FloatArray, log_p: FloatArray) -> FloatArray:
+    """Of opinions (m,) in each cell (c,), from who would say it there as a follower (m, c).
+
+    ``log_p`` (m,) is how likely each says it by a noise of her own. In logarithms, for a product of
+    hundreds of chances, or of a few rare ones, may be smaller than any number there is.
+    """
+    with np.errstate(divide="ignore"):
+        followed, own = np.log(a), np.log1p(-a) + log_p
+    of_each = np.logaddexp(np.where(follows, followed[:, None], -np.inf), own[:, None])
+    return np.asarray(of_each.sum(axis=0))
+
+
 def cells_on_a_line(
     log_p: FloatArray, labels: IntArray, a: FloatArray, log_q: FloatArray, b: FloatArray
 ) -> Cells | None:
@@ -84,16 +96,15 @@ def cells_on_a_line(
     every = np.concatenate([low, high, first, last])
     ends, place = np.unique(every, axis=0, return_inverse=True)
     low_at, high_at, first_at, last_at = np.split(place.ravel(), np.cumsum([m, m, t]))
-    width = np.maximum(np.diff(ends, axis=0).sum(axis=1), 0)
+    width, length = np.diff(ends, axis=0).sum(axis=1), (high - low).sum(axis=1)
     cell = np.arange(len(width))
     follows = (low_at[:, None] <= cell) & (cell < high_at[:, None])
-    own = (1 - a) * np.exp(log_p[rows, labels])
-    density = np.prod(a[:, None] * follows + own[:, None], axis=0) * width
-    total = density.sum()
-    if total <= 0:
+    # The length of her interval, not her marginal: the two may differ where that is tiny.
+    log_density = _log_density(follows, a, np.log(length)) + np.log(width)
+    if np.isneginf(log_density).all():
         return None
     says = (first_at <= cell[:, None]) & (cell[:, None] < last_at)
-    return Cells(density / total, _chance(says.reshape(len(cell), *log_q.shape), log_q, b))
+    return Cells(softmax(log_density), _chance(says.reshape(len(cell), *log_q.shape), log_q, b))
 
 
 def cells_drawn(
@@ -107,24 +118,29 @@ def cells_drawn(
 ) -> Cells | None:
     """The same of Gumbel noises with any number of labels: weighted draws.
 
-    Draws come in equal parts from the prior and from the posterior given each opinion, and are
-    weighted by the true density over that of the mixture, so that no weight is large.
+    Draws come in equal parts from the noise given what those said who follow for certain, and from
+    that given one opinion more; they are weighted by the true density over that of the mixture, so
+    that no weight is large.
     """
-    m, k = len(labels), log_q.shape[1]
-    each = -(-n_samples // (m + 1))
-    noise = np.concatenate(
-        [sample_noise(k, each, rng)]
-        + [sample_posterior_noise(log_p[i], labels[i], each, rng) for i in range(m)]
-    )
-    follows = (log_p[:, None] + noise).argmax(axis=-1) == labels[:, None]
-    p = np.exp(log_p[np.arange(m), labels])[:, None]
-    density = np.prod(a[:, None] * follows + (1 - a[:, None]) * p, axis=0)
-    weights = density / (1 + (follows / p).sum(axis=0))
-    total = weights.sum()
-    if total <= 0:
+    sure = a == 1
+    parts = [sure, *(sure | one for one in np.eye(len(a), dtype=bool)[~sure])]
+    each = -(-n_samples // len(parts))
+    found = [draw_noise(log_p[part], labels[part], each, rng) for part in parts]
+    if found[0] is None:
         return None
-    says = (log_q + noise[:, None]).argmax(axis=-1)[..., None] == np.arange(k)
-    return Cells(weights / total, _chance(says, log_q, b))
+    drawn = [one for one in found if one is not None]
+    noise, weight = (np.concatenate([one[i] for one in drawn]) for i in (0, 1))
+    log_p, labels, a = log_p[~sure], labels[~sure], a[~sure]
+    follows = (log_p[:, None] + noise).argmax(axis=-1) == labels[:, None]
+    log_density = _log_density(follows, a, log_p[np.arange(len(a)), labels])
+    # Densities of the parts beside that of the first: 1 / P(one says it, given the sure) or 0.
+    denser = [-np.inf if one is None else found[0].log_chance - one.log_chance for one in found[1:]]
+    each_part = np.where(follows, np.reshape(denser, (-1, 1)), -np.inf)
+    log_mixture = np.logaddexp.reduce(each_part, axis=0, initial=0.0)
+    with np.errstate(divide="ignore"):
+        weight = softmax(np.log(weight) + log_density - log_mixture)
+    says = (log_q + noise[:, None]).argmax(axis=-1)[..., None] == np.arange(log_q.shape[1])
+    return Cells(weight, _chance(says, log_q, b))
 
 
 def cells_of(
@@ -188,21 +204,22 @@ def by_followers(
     -------
     array (t, k), or None
     """
-    own = (1 - a) * np.exp(log_p[np.arange(len(labels)), labels])
+    with np.errstate(divide="ignore"):
+        followed, own = np.log(a), np.log1p(-a) + log_p[np.arange(len(labels)), labels]
     choices = [[x for x, sure in ((False, 1), (True, 0)) if share != sure] for share in a]
-    total, law = 0.0, np.zeros_like(log_q)
+    laws, log_weights = [], []
     for follows in map(np.array, product(*choices)):
-        weight = float(np.prod(np.where(follows, a, own)))
         if follows.any():
             found = shared_law(log_p[follows], labels[follows], log_q, n_points)
         else:
-            found = np.exp(log_q), 1.0
+            found = np.exp(log_q), 0.0
         if found is not None:
-            total += weight * found[1]
-            law += weight * found[1] * found[0]
-    if total <= 0:
+            laws.append(found[0])
+            log_weights.append(np.where(follows, followed, own).sum() + found[1])
+    if not laws:
         return None
-    return np.asarray(b[:, None] * law / total + (1 - b[:, None]) * np.exp(log_q))
+    law = np.tensordot(softmax(log_weights), laws, axes=1)
+    return np.asarray(b[:, None] * law + (1 - b[:, None]) * np.exp(log_q))
 
 
 def graded_proba(
@@ -240,8 +257,10 @@ def graded_proba(
     Raises
     ------
     ValueError
-        If the opinions observed are impossible together: only where all their sharing is 1.
+        If an opinion has probability zero, or if those observed are impossible together: only
+        where all their sharing is 1.
     """
+    check_possible(log_marginals, labels, names)
     k = log_marginals.shape[-1]
 
     def of_one(rows: IntArray, who: IntArray, members: IntArray) -> FloatArray:

@@ -50,7 +50,7 @@ def test_those_who_agree_are_one_virtual_expert(rng: np.random.Generator, k: int
     assert found is not None
     law = gumbel.counterfactual_probabilities(np.log(ratio / ratio.sum()), log_q, c)
     np.testing.assert_allclose(found[0], law, atol=1e-12)
-    assert found[1] == pytest.approx(1 / ratio.sum())
+    assert found[1] == pytest.approx(-np.log(ratio.sum()))
 
 
 @given(rng=rngs(), k=st.integers(2, 8))
@@ -59,7 +59,8 @@ def test_the_chance_of_two_is_their_joint_law(rng: np.random.Generator, k: int) 
     joint = gumbel.joint_probabilities(log_p[0], log_p[1])
     for labels in np.ndindex(k, k):
         found = shared_law(log_p, np.array(labels), log_p, 1)
-        assert (0.0 if found is None else found[1]) == pytest.approx(joint[labels], abs=1e-12)
+        chance = 0.0 if found is None else np.exp(found[1])
+        assert chance == pytest.approx(joint[labels], abs=1e-12)
         if found is not None:  # and everybody observed says what she said
             np.testing.assert_allclose(found[0], np.eye(k)[list(labels)], atol=1e-9)
 
@@ -87,7 +88,7 @@ def test_noises_from_the_prior_that_fit(seed: int, m: int, n_labels: int) -> Non
         shares, n_fit = by_rejection(log_p, labels, log_q, 60_000, rng)
     found = shared_law(log_p, labels, log_q, 1024)
     assert found is not None
-    law, chance = found
+    law, chance = found[0], np.exp(found[1])
     np.testing.assert_allclose(law.sum(axis=1), 1, atol=1e-12)
     inexact = 0.005 if n_labels > 2 else 1e-12
     error = 4.5 * np.sqrt((law * (1 - law)).clip(0) / n_fit) + inexact
@@ -149,7 +150,7 @@ def test_probabilities_of_zero() -> None:
     shares, n = by_rejection(log_p, labels, log_q, 200_000, rng)
     np.testing.assert_array_less(np.abs(found[0] - shares), 4.5 * np.sqrt(0.25 / n))
     assert found[0][1, 0] == found[0][2, 2] == 0
-    assert found[1] == pytest.approx(n / 200_000, abs=0.005)
+    assert np.exp(found[1]) == pytest.approx(n / 200_000, abs=0.005)
 
 
 def test_labels_all_but_impossible() -> None:
@@ -159,14 +160,46 @@ def test_labels_all_but_impossible() -> None:
     for labels in ([0, 1, 2], [1, 0, 2], [1, 1, 0], [0, 0, 1], [1, 1, 1]):
         found = shared_law(log_p, np.array(labels), log_q, 256)
         if found is not None:
-            assert 0 < found[1] < 1e-50
+            assert -np.inf < found[1] < np.log(1e-50)
             np.testing.assert_allclose(found[0].sum(axis=1), 1, atol=1e-9)
             mine = shared_law(log_p, np.array(labels), log_p, 256)
             assert mine is not None
             np.testing.assert_allclose(mine[0], np.eye(3)[labels], atol=1e-6)
     found = shared_law(log_p, np.array([1, 1, 1]), log_q, 1)
     assert found is not None
-    assert found[1] == pytest.approx(1e-80)
+    assert found[1] == pytest.approx(np.log(1e-80))
+
+
+@pytest.mark.parametrize("log_rare", [-100.0, -460.0, -690.0])
+def test_chances_below_the_smallest_number(log_rare: float) -> None:
+    """Each says a label of her own, all but impossible; which is the likeliest nobody knows."""
+    for m in (2, 3):
+        log_p = np.full((m, m + 1), 1.5 * log_rare)
+        log_p[:, m] = 0
+        np.fill_diagonal(log_p, log_rare)
+        even = np.full((1, m + 1), -np.log(m + 1))
+        found = shared_law(log_p, np.arange(m), even, 4096)
+        assert found is not None
+        np.testing.assert_allclose(found[0], [[1 / m] * m + [0]], atol=0.01 if m > 2 else 1e-12)
+        # Each value is below a share of the common label's: m! is that one's moment.
+        tolerance = 0.01 if m > 2 else 1e-9
+        assert found[1] == pytest.approx(
+            m * log_rare + np.log(np.arange(1, m + 1)).sum(), abs=tolerance
+        )
+
+
+def test_an_opinion_all_but_impossible_given_the_others() -> None:
+    """The third needs a noise that the first two all but exclude."""
+    log_p = np.array(
+        [
+            [-639.8, -450.3, 0.0, -593.1, -347.2],
+            [-259.2, -107.8, 0.0, -390.3, -319.8],
+            [-477.5, -246.7, 0.0, -393.9, -39.9],
+        ]
+    )
+    found = shared_law(log_p, np.array([3, 1, 4]), log_p, 64)
+    assert found is not None
+    np.testing.assert_allclose(found[0], np.eye(5)[[3, 1, 4]], atol=1e-9)
 
 
 def test_impossible_together() -> None:

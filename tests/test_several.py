@@ -260,6 +260,23 @@ def test_draws_and_the_sum_over_followers_agree(k: int, seed: int) -> None:
         np.testing.assert_allclose(found, line, atol=1e-12)
 
 
+@pytest.mark.parametrize("n_sure", [1, 2, 3, 5])
+def test_draws_begin_with_what_the_sure_said(n_sure: int) -> None:
+    """However rare it is, no draw contradicts them; three of them said different labels at most."""
+    rng = np.random.default_rng(n_sure)
+    log_p, log_q, b = log_dirichlet(rng, (5, 4)), log_dirichlet(rng, (4, 4)), rng.random(4)
+    labels = np.array([0, 1, 2, 0, 3])
+    log_p[np.arange(5), labels] -= 40  # so do they agree best
+    log_p -= np.log(np.exp(log_p).sum(axis=1, keepdims=True))
+    a = np.where(np.arange(5) < n_sure, 1, 0.5)
+    found = by_followers(log_p, labels, a, log_q, b, 2**14)
+    drawn = sampled(log_p, labels, a, log_q, b, 100_000, rng)
+    if found is None:
+        assert drawn is None
+    else:
+        np.testing.assert_allclose(drawn, found, atol=0.015)
+
+
 def test_many_in_doubt_are_drawn_and_the_sure_are_not() -> None:
     """Six who follow for certain leave one way; six who may or may not, sixty-four."""
     rng = np.random.default_rng(0)
@@ -288,6 +305,44 @@ def test_impossible_opinions_are_refused_by_name(noise: Noise, k: int) -> None:
     with pytest.raises(ValueError, match=words):
         answer(log_p, [0, 1, -1], 1.0, noise=noise)
     assert np.isfinite(answer(log_p, [0, 1, -1], 0.99, noise=noise)).all()
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("rare", [1e-6, 1e-12, 1e-100, 1e-160, 1e-200, 1e-300])
+def test_opinions_less_likely_than_the_smallest_number(noise: Noise, rare: float) -> None:
+    """Two that exclude each other: the first followed, or the second, or neither; all as likely."""
+    log_p = log([[rare, 0.5, 0.5 - rare], [0.5, rare, 0.5 - rare], [0.3, 0.3, 0.4]])
+    found = answer(log_p, [0, 1, -1], 0.5, noise=noise)
+    np.testing.assert_allclose(found[2], [11 / 30, 11 / 30, 8 / 30], rtol=1e-4)
+
+
+@pytest.mark.parametrize("n_labels", [2, 3])
+def test_at_full_sharing_they_are_what_the_model_of_the_paper_says(n_labels: int) -> None:
+    """Each says a rare label of her own; all of these are possible, and none likelier."""
+    log_p = np.log(np.full((n_labels + 1, n_labels + 1), 1e-300))
+    np.fill_diagonal(log_p, np.log(1e-200))
+    log_p[:n_labels, n_labels] = 0
+    log_p[n_labels] = -np.log(n_labels + 1)
+    found = answer(log_p, [*range(n_labels), -1], 1.0)[-1]
+    atol = 1e-12 if n_labels == 2 else 1e-3
+    np.testing.assert_allclose(found, [1 / n_labels] * n_labels + [0], atol=atol)
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_hundreds_of_opinions_have_an_answer(noise: Noise) -> None:
+    """Their chance is below the smallest number; even marginals favour what is said most."""
+    rng = np.random.default_rng(0)
+    said = np.append(rng.choice(5, size=699, p=[0.15, 0.15, 0.4, 0.15, 0.15]), -1)
+    log_p = np.full((700, 5), -np.log(5))
+    found = answer(log_p, said, 0.5, noise=noise, n_samples=2000)[-1]
+    np.testing.assert_allclose(found, [0.1, 0.1, 0.6, 0.1, 0.1], atol=1e-6)
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_an_opinion_of_probability_zero_is_refused_by_name(noise: Noise) -> None:
+    log_p = log([[0.0, 0.5, 0.5], [0.2, 0.3, 0.5], [0.2, 0.3, 0.5]])
+    with pytest.raises(ValueError, match="'the case': expert 'A' is said to have chosen 0"):
+        answer(log_p, [0, 1, -1], 0.5, noise=noise)
 
 
 @pytest.mark.parametrize("noise", NOISES)

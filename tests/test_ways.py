@@ -118,6 +118,13 @@ def test_everybody_has_spoken() -> None:
     np.testing.assert_allclose(found.weight, [1])
 
 
+def test_rare_opinions_of_experts_who_surely_follow() -> None:
+    """Possible together, though no draw from what one of them said would find the other."""
+    log_p = np.log([[1e-200, 1e-300, 1], [1e-300, 1e-200, 1], [0.3, 0.3, 0.4]])
+    found = go_on(log_p, [0, 1, -1], [0] * 3, [1.0] * 3, noise="gumbel")
+    np.testing.assert_allclose(found.weight, [0.5, 0.5, 0], atol=0.02)
+
+
 def test_impossible_opinions_are_refused_by_name() -> None:
     log_p = np.log(np.full((4, 2), 0.5))
     words = "instance 'the case': no noise makes expert 'B' say 0 and expert 'D' say 1"
