@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import pairwise
+
 import numpy as np
 import numpy.typing as npt
 import pytest
 from graded_panels import graded_panel
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.integrate import quad
 from scipy.special import expit, logit, ndtr, ndtri
 from scipy.stats import multivariate_normal
 from strategies import log_dirichlet, rngs
@@ -88,12 +92,64 @@ def test_leading_axes_broadcast() -> None:
         np.testing.assert_allclose(found[i, t], one, atol=1e-14)
 
 
-def test_a_label_all_but_impossible_leaves_the_side_that_it_is_on() -> None:
-    """Probabilities of 1e-40 and less give no NaN; the marginal stands in."""
-    log_p, log_q = np.array([[-100.0, 0.0]]), np.log([[0.3, 0.7]])
-    found = gaussian.law(log_p, log_q, np.array([0]), 0.5)
-    assert np.isfinite(found).all()
-    assert found.sum() == pytest.approx(1)
+def tail_law(z: float, y: Array, r: float) -> Array:
+    """P(Z' <= y | Z <= z), for z far out: the density falls from there as the exponent says."""
+    points = np.unique(np.append(z - y / r if r else [], [0.1, 0.3, 1.0]).clip(0, 4))
+
+    def integral(chance: Callable[[float], float]) -> float:
+        def density(t: float) -> float:
+            return float(np.exp(z * t - t * t / 2) * chance(z - t))
+
+        ends = [0.0, *points[points > 0], 8.0]
+        return sum(quad(density, a, b, epsabs=1e-13, limit=200)[0] for a, b in pairwise(ends))
+
+    whole = integral(lambda at: 1.0)
+    below = [integral(lambda at, v=v: ndtr((v - r * at) / np.sqrt(1 - r**2))) / whole for v in y]
+    return np.diff([0, *below, 1])
+
+
+@pytest.mark.parametrize("rare", [1e-4, 2e-6, 1e-7, 1e-12, 1e-16, 1e-20, 1e-30, 1e-100, 1e-250])
+@pytest.mark.parametrize("r", [0.0, 0.1, 0.5, 0.9, 0.99])
+def test_given_a_rare_label_at_either_end(rare: float, r: float) -> None:
+    p, q = np.array([rare, 0.4, 0.6 - rare]), np.array([0.2, 0.3, 0.5])
+    expected = tail_law(float(ndtri(rare)), ndtri([0.2, 0.5]), r)
+    found = gaussian.law(np.log(p), np.log(q), np.array(0), r)
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+    other = gaussian.law(np.log(p[::-1]), np.log(q[::-1]), np.array(2), r)
+    np.testing.assert_allclose(other[::-1], expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("rare", [1e-7, 1e-12, 1e-16, 1e-20, 1e-300])
+@pytest.mark.parametrize("r", [0.0, 0.1, 0.5, 0.9, 0.99])
+def test_given_a_rare_label_in_the_middle(rare: float, r: float) -> None:
+    """It says all but exactly what her noise is."""
+    y = (ndtri([0.2, 0.5]) - r * ndtri(0.4 + rare / 2)) / np.sqrt(1 - r**2)
+    found = gaussian.law(np.log([0.4, rare, 0.6 - rare]), np.log([0.2, 0.3, 0.5]), np.array(1), r)
+    np.testing.assert_allclose(found, np.diff([0, *ndtr(y), 1]), atol=1e-11)
+
+
+@given(rng=rngs(), k=st.integers(2, 6))
+def test_without_a_correlation_the_marginal_stays_exactly(rng: np.random.Generator, k: int) -> None:
+    log_p, log_q = log_dirichlet(rng, (2, 20, k), 0.05)
+    found = gaussian.law(log_p, log_q, rng.integers(k, size=20), 0.0)
+    np.testing.assert_array_equal(found, np.exp(log_q))
+
+
+@pytest.mark.parametrize("log_p", [-40.0, -300.0, -660.0, -800.0])
+def test_contradictions_all_but_impossible_give_an_answer(log_p: float) -> None:
+    both = np.array([[log_p, 0.0], [0.0, log_p], [log_p, 0.0]])
+    for labels in ([0], [0, 1], [0, 1, 0]):
+        n = len(labels)
+        for a in (0.0, 0.5, 1.0):
+            found = law_given(both[:n], np.array(labels), np.full(n, a), both, np.full(3, a))
+            np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-12)
+
+
+def test_a_label_all_but_impossible_still_has_a_law() -> None:
+    """Down to 1e-290 the side that it is on; below the marginal stands in, never a NaN."""
+    log_p, log_q = np.array([[-500.0, 0.0], [-2000.0, 0.0]]), np.log([[0.3, 0.7]])
+    found = gaussian.law(log_p, log_q, np.array([0, 0]), 0.5)
+    np.testing.assert_allclose(found, [[1, 0], [0.3, 0.7]], atol=1e-9)
 
 
 @given(rng=rngs(), k=st.integers(2, 6))
