@@ -33,6 +33,9 @@ from siscm.gumbel import sample_noise, sample_posterior_noise
 _FAR = 700.0
 """Log-ratios so far above S have no chance left."""
 
+_BLOCK_VALUES = 2**20
+"""Values of pieces handled at a time: 8 MiB an array."""
+
 _BELOW_ONE = float(np.nextafter(1, 0))
 """The largest share of an integral to draw at: a range may have no end."""
 
@@ -208,7 +211,11 @@ def shared_law(
     experts = virtual_experts(log_p, labels)
     bound = experts.bounds()
     if bound is not None and len(bound) == 2:
-        return law_given_two(experts, bound, log_q)
+        # A target's law has up to k**2 pieces with k values each: not of all targets at once.
+        step = max(1, _BLOCK_VALUES // log_q.shape[1] ** 3)
+        blocks = [log_q[start : start + step] for start in range(0, len(log_q), step)]
+        laws, log_chances = zip(*(law_given_two(experts, bound, x) for x in blocks), strict=True)
+        return np.concatenate(laws), log_chances[0]
     found = posterior(log_p, labels, lambda n_dimensions: evenly(n_dimensions, n_points))
     return None if found is None else (found.law(log_q), found.log_chance)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from itertools import pairwise
 
 import numpy as np
@@ -264,6 +265,24 @@ def test_more_points_come_nearer() -> None:
     mean = np.mean(errors, axis=0)
     assert mean[1] < 0.005 < 0.01 < mean[0] + 0.01
     assert mean[1] < mean[0] / 3
+
+
+def test_many_targets_need_no_more_memory_than_a_few() -> None:
+    """Two labels cut every target's law into k² pieces of k values."""
+    rng = np.random.default_rng(0)
+    log_p, labels = produced(rng, 2, 50, 2)
+    log_q = log_dirichlet(rng, (32, 50))
+    peaks, found = [], []
+    for targets in (log_q[:8], log_q):
+        tracemalloc.start()
+        law = shared_law(log_p, labels, targets, 1)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert law is not None
+        found.append(law)
+    assert peaks[1] < 1.5 * peaks[0]
+    np.testing.assert_allclose(found[1][0][:8], found[0][0], rtol=0, atol=1e-12)
+    assert found[1][1] == pytest.approx(found[0][1])
 
 
 def test_points_are_spread_evenly() -> None:
