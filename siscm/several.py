@@ -27,7 +27,7 @@ from scipy.special import softmax
 from siscm import gaussian
 from siscm.checks import BoolArray, FloatArray, IntArray
 from siscm.contradictions import Names, possible, possible_on_a_line, refusal
-from siscm.inference import check_possible, in_each_group
+from siscm.inference import in_each_group
 from siscm.noises import Noise, pair_law
 from siscm.ordered import intervals
 from siscm.posterior import draw_noise, shared_law
@@ -257,10 +257,8 @@ def graded_proba(
     Raises
     ------
     ValueError
-        If an opinion has probability zero, or if those observed are impossible together: only
-        where all their sharing is 1.
+        If the opinions observed are impossible together: only where all their sharing is 1.
     """
-    check_possible(log_marginals, labels, names)
     k = log_marginals.shape[-1]
 
     def of_one(rows: IntArray, who: IntArray, members: IntArray) -> FloatArray:

@@ -13,7 +13,6 @@ import numpy as np
 
 from siscm.checks import FloatArray, IntArray
 from siscm.contradictions import Names
-from siscm.inference import check_possible
 from siscm.noises import Noise
 from siscm.opinions import NOT_ASKED
 from siscm.several import cells_of, impossible
@@ -61,10 +60,8 @@ def ways_to_go_on(
     Raises
     ------
     ValueError
-        If an opinion at hand has probability zero, or if they are impossible together: only where
-        all their sharing is 1.
+        If the opinions at hand are impossible together: only where all their sharing is 1.
     """
-    check_possible(log_p[None], codes[None], names)
     k, silent = log_p.shape[1], codes == NOT_ASKED
     listed = k ** int(silent.sum()) <= MOST_WAYS
     size = k ** int(silent.sum()) if listed else n_samples

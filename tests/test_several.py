@@ -339,13 +339,6 @@ def test_hundreds_of_opinions_have_an_answer(noise: Noise) -> None:
 
 
 @pytest.mark.parametrize("noise", NOISES)
-def test_an_opinion_of_probability_zero_is_refused_by_name(noise: Noise) -> None:
-    log_p = log([[0.0, 0.5, 0.5], [0.2, 0.3, 0.5], [0.2, 0.3, 0.5]])
-    with pytest.raises(ValueError, match="'the case': expert 'A' is said to have chosen 0"):
-        answer(log_p, [0, 1, -1], 0.5, noise=noise)
-
-
-@pytest.mark.parametrize("noise", NOISES)
 def test_groups_do_not_talk(noise: Noise) -> None:
     rng = np.random.default_rng(3)
     log_p, groups = log_dirichlet(rng, (6, 2)), np.array([0, 1, 0, 1, 0, 2])
