@@ -116,7 +116,10 @@ def recorded_models() -> Html:
             "groups": f"{len(model['group_sizes'])}",
             **{f"sharing, {name}": f"{model['sharing'][at]:.2f}" for name, at in shares.items()},
         }
-    caption = "What was learned from the training and development parts of the real panels."
+    caption = (
+        "What was learned from the training and development parts of the real panels. Experts who "
+        "gave no opinion there are counted, with the sharing of the others."
+    )
     return table(pd.DataFrame(columns), caption, "recorded", origins())
 
 
@@ -170,9 +173,9 @@ def who_leads(panel: str, population: str) -> pd.Series[Any]:
     return pd.Series(np.select(lower, ["graded", RIVAL], "neither"), rivals.index)
 
 
-def origins() -> str:
-    """When and from which files all figures of the real panels were recorded."""
-    return "; ".join(f"{name}: {origin(entry)}" for name, entry in expected("graded").items())
+def origins(file: str = "graded") -> str:
+    """When and from which files all figures of the real panels in one file were recorded."""
+    return "; ".join(f"{name}: {origin(entry)}" for name, entry in expected(file).items())
 
 
 SHIFT = {
@@ -215,4 +218,5 @@ def recorded_candidates() -> Html:
         }
     frame = pd.DataFrame.from_dict(rows, orient="index")
     caption = "Log-loss of graded sharing, the first candidate and this one."
-    return table(frame, caption, "recorded", origins())
+    note = f"This one: {origins()}. First: {origins('graded_first')}"
+    return table(frame, caption, "recorded", note)

@@ -32,6 +32,7 @@ ELSEWHERE = {
     "_ = ...",
     "drawn.holds",  # in the source of a function that the page shows
     "pip install .",
+    "pip install '.[book]'",
     "real_data",  # a marker of pytest, which is strict about its own markers
     "vX.Y.Z",
 }
