@@ -11,7 +11,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csc_array
 
 from siscm.checks import BoolArray, FloatArray, IntArray
-from siscm.cifar10h import CLASSES, label_counts
+from siscm.cifar10h import cells, label_counts
 
 _SECONDS = 20.0
 """After which a search is given up: with many near-twins among the annotators it need not end."""
@@ -26,7 +26,7 @@ class LeftOut:
     Parameters
     ----------
     remainder
-        How many more opinions the raw file has than the counts.
+        Opinions that the raw file has and the counts have not.
     negative
         Opinions that the counts have and the raw file has not.
     candidates
@@ -104,8 +104,9 @@ def find_left_out(raw: pd.DataFrame, counts: pd.DataFrame) -> LeftOut:
     difference = (label_counts(raw) - counts).to_numpy().ravel()
     left = np.maximum(difference, 0)
     annotators, column = np.unique(raw["annotator"].to_numpy(), return_inverse=True)
-    cell = raw["image"].to_numpy() * len(CLASSES) + raw["chosen_label"].to_numpy()
-    gave = csc_array((np.ones(len(raw)), (cell, column)), shape=(len(difference), len(annotators)))
+    gave = csc_array(
+        (np.ones(len(raw)), (cells(raw), column)), shape=(len(difference), len(annotators))
+    )
     # A column of which the remainder lacks no opinion.
     candidates = np.flatnonzero(gave.T @ (left == 0).astype(np.float64) == 0)
     mine = gave[:, candidates]

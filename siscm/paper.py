@@ -25,7 +25,7 @@ QUOTED = "quoted by the paper"
 MEANING = {
     REPRODUCED: "our number is as near to the paper's as the tolerance says",
     GIVEN: "a choice and no result; ours is the paper's",
-    DIFFERS: "our number, or our choice, is another; the entry says why",
+    DIFFERS: "our number, or our choice, is another; the entry says why, or that nobody has yet",
     NOT_RUN: "it takes CIFAR-10H's raw file, which nobody has run; what the simulated twin gives "
     "is shown and not judged",
     CHECKED: "mathematics or a definition, held by assertions in the chapter and by tests",
@@ -126,6 +126,10 @@ class Item:
         The verdict where there is no number; of items on the raw file, once that was run.
     why
         Why a number differs, or what else has to be known.
+    twin
+        What has to be known while the twin stands in for the raw file.
+    real
+        Why numbers of a run on the raw file differ, once there was one.
     """
 
     name: str
@@ -140,6 +144,8 @@ class Item:
     labels: Sequence[str] = ()
     plain: str = REDRAWN
     why: str = ""
+    twin: str = ""
+    real: str = ""
 
     def verdicts(self, contents: Contents) -> list[str]:
         """A verdict a number; a single one for an item without numbers."""

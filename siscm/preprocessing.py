@@ -62,7 +62,8 @@ def preprocess(
     1. Keep images to which not all annotators gave the same label.
     2. Split them into training and test images.
     3. Keep experts with enough opinions in both, and with every label among those in training.
-    4. Keep images about which two or more of these experts have an opinion.
+    4. Keep images about which two or more of these experts have an opinion, and experts with an
+       opinion about such a training image: of others nothing can be learned.
 
     Parameters
     ----------
@@ -121,12 +122,24 @@ def preprocess(
     train, test = (part.select(experts=experts) for part in (train, test))
     kept |= _left(EXPERTS, train=train, test=test)
 
-    train, test = (
-        part.select(part.instances[part.n_by_instance >= LEAST_EXPERTS]) for part in (train, test)
-    )
+    train, test = _in_company(train, test)
     kept |= _left(IMAGES, train=train, test=test)
     table = pd.DataFrame(kept, index=["opinions", "images", "experts"]).T
     return Preprocessed(train, test, table.rename_axis(["step", "part"]))
+
+
+def _in_company(train: Opinions, test: Opinions) -> tuple[Opinions, Opinions]:
+    """Images of two or more experts, and experts with a training image among them."""
+    while True:
+        train, test = (
+            part.select(part.instances[part.n_by_instance >= LEAST_EXPERTS])
+            for part in (train, test)
+        )
+        seen = train.experts[train.n_by_expert > 0]
+        if len(seen) == len(train.experts):
+            return train, test
+        # Without her, an image may have a single expert left.
+        train, test = (part.select(experts=seen) for part in (train, test))
 
 
 def with_disagreement(raw: pd.DataFrame) -> pd.DataFrame:

@@ -214,7 +214,7 @@ def load_gallery(data: Cifar10H) -> Gallery:
 def most_disputed(counts: pd.DataFrame) -> pd.DataFrame:
     """Of each class, by most frequent label, the counts of the image with the least agreement."""
     images = agreement(counts)
-    share = images["agree"] / images["pairs"]
+    share = (images["agree"] / images["pairs"]).dropna()  # a single opinion agrees with nobody
     favourite: IntArray = counts.loc[share.index].to_numpy().argmax(axis=1)
     return counts.loc[share.groupby(favourite).idxmin()]
 

@@ -61,8 +61,8 @@ def without_same_group_pair(done: Experiment) -> pd.DataFrame:
     DataFrame
         A row an expert; ``alone``, whether her group is hers alone.
     """
-    inferred = evaluation.per_expert(done.pairs[PAPERS_RULES[0]])["same group"]
-    lacking = inferred.index[inferred.isna()]
+    scores = evaluation.per_expert(done.pairs[PAPERS_RULES[0]], list(done.train.experts))
+    lacking = scores.index[scores["same group"].isna()]
     alone = [group[0] for group in done.model.partition_ if len(group) == 1]
     return pd.DataFrame({"alone": lacking.isin(alone)}, index=lacking)
 

@@ -97,6 +97,9 @@ def test_profiles_tell_who_is_alone_and_what_she_did(done: Experiment) -> None:
     violations = pd.DataFrame(done.model.graph_.violations, sizes and table.index, table.index)
     assert table.loc[someone, "in violation"] == (violations.loc[someone] > 0).sum()
     assert (table["in violation"] <= table["met"]).all()
+    asked = (done.train.labels >= 0)[:, list(table.index).index(someone)]
+    with_her = (done.train.labels >= 0)[asked].any(axis=0)
+    assert table.loc[someone, "met"] == with_her.sum() - 1
 
 
 def test_the_filter_is_counted_by_image_set() -> None:

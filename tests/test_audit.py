@@ -85,6 +85,12 @@ def test_one_reshuffle_leaves_nobody_to_tell_difficulty() -> None:
     assert table.loc[[CLASSES, BY_SET], "p_value"].notna().all()
 
 
+def test_of_a_single_set_nothing_is_compared() -> None:
+    raw = handed_out(np.random.default_rng(0))
+    found = outcome(raw[raw["planted_set"] == 0], n=19)
+    assert found.isna().all(axis=None)
+
+
 def test_without_sets_nothing_is_tested() -> None:
     raw = handed_out(np.random.default_rng(0))
     alone = raw[raw.groupby("planted_set")["annotator"].transform("min") == raw["annotator"]]

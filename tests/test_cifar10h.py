@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import pytest
 
 from siscm import cifar10h, registry
@@ -68,6 +69,14 @@ def test_other_content_is_refused(
     with pytest.raises(ValueError, match=words) as caught:
         cifar10h.load_cifar10h_counts()
     assert cifar10h.COUNTS in str(caught.value)
+
+
+def test_images_in_short_integers_are_counted_where_they_are() -> None:
+    raw = pd.DataFrame({"image": [6554, 9999, 9999], "chosen_label": [3, 9, 9]})
+    counts = cifar10h.label_counts(raw.astype(np.int16))
+    assert counts.to_numpy().sum() == 3
+    assert counts.iloc[6554, 3] == 1
+    assert counts.iloc[9999, 9] == 2
 
 
 def test_a_pickle_is_never_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -89,6 +89,15 @@ def test_an_odd_annotator_and_a_lost_set_are_counted() -> None:
     assert without.reshuffles["images"].min() == 180
 
 
+def test_who_saw_a_part_of_a_set_is_not_of_it() -> None:
+    raw = handed_out(np.random.default_rng(0))
+    first = raw["annotator"] == 7
+    part = raw[~(first & (raw["image"] == raw.loc[first, "image"].min()))]
+    found = hidden_sets(part)
+    assert (found.annotators.index[found.annotators["set"] == NO_SET] == [7]).all()
+    assert len(found.sets) == len(hidden_sets(raw).sets)
+
+
 def test_classes_that_are_not_dealt_evenly_are_seen() -> None:
     rng = np.random.default_rng(0)
     sets = dealt(rng, by_class=False)

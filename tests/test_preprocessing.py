@@ -181,6 +181,26 @@ def test_images_of_a_single_expert_go_last() -> None:
     assert short.min() <= 31, "no second look at the threshold"
 
 
+def test_who_shares_no_training_image_with_another_is_no_expert() -> None:
+    """Nothing can be learned of her; without her, others' images may be of a single expert."""
+    rows = [(h, i, (h + i) % 2) for h in (1, 2) for i in range(60)]
+    rows += [(9, i, i % 2) for i in range(60, 120)]  # with strangers alone
+    rows += [(100 + i, i, 1 - i % 2) for i in range(60, 120)]
+    raw = tiny(*rows)
+    alone = preprocess(raw, min_train=10, min_test=3, n_classes=2)
+    assert list(alone.train.experts) == list(alone.test.experts) == [1, 2]
+    assert alone.kept["experts"][IMAGES, "all"] == 2 < alone.kept["experts"][EXPERTS, "all"]
+    # On one test image another expert sees it too; she is none for all that.
+    there = preprocess(raw, min_train=10, min_test=3, n_classes=2).test.instances
+    _, test_images = train_test_split(np.arange(120), test_size=0.2, random_state=3993)
+    met = min(image for image in test_images if image >= 60)
+    also = pd.concat([raw, tiny((1, met, 0))], ignore_index=True)
+    again = preprocess(also, min_train=10, min_test=3, n_classes=2)
+    assert list(again.train.experts) == [1, 2]
+    assert met not in again.test.instances
+    assert again.test.instances.equals(there)
+
+
 def test_the_order_of_the_rows_does_not_matter() -> None:
     raw = table(2)
     one = preprocess(raw, min_train=30, min_test=4)

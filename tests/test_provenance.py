@@ -25,7 +25,7 @@ from siscm.paper import (
     near,
     setting,
 )
-from siscm.provenance import CONTENTS, PARTS, SHOWN, provenance_page
+from siscm.provenance import CONTENTS, PARTS, SHOWN, UNEXPLAINED, provenance_page
 from siscm.registry import ENTRIES
 from siscm.statements import SECTIONS, STATEMENTS
 
@@ -247,6 +247,22 @@ def test_whatever_differs_is_known_and_says_why(monkeypatch) -> None:
         ("The filter", "least opinions in training"),
         ("The filter", "least opinions in test"),
         ("Marginals and model", "samples a distribution"),
+    }
+
+
+def test_whatever_differs_on_the_real_file_says_why_or_that_nobody_has(monkeypatch) -> None:
+    use(run_on_the_real_file(), monkeypatch)
+    page = provenance_page()
+    assert UNEXPLAINED not in page
+    assert "The twin was" not in page
+    assert "The twin's" not in page
+    use(run_on_the_real_file(groups=100, experts=1, of_these_alone=9), monkeypatch)
+    whole = re.split(r"^(?=\*\*)", provenance_page(), flags=re.MULTILINE)
+    unsaid = {entry.split("**")[1] for entry in whole if UNEXPLAINED in entry}
+    assert unsaid == {
+        "Sizes of the experiment",
+        "Violations and groups",
+        "Experts without a same-group pair",
     }
 
 

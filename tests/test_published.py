@@ -84,6 +84,11 @@ def test_the_most_disputed_image_of_each_class(twin: Cifar10H) -> None:
     assert share.idxmin() in found.index
 
 
+def test_an_image_seen_once_is_not_disputed() -> None:
+    counts = _counts({"cat": 1}, {"dog": 3, "cat": 1}, {"dog": 4})
+    assert list(published.most_disputed(counts).index) == [1]
+
+
 def test_figures_of_the_twins_counts_are_those_of_its_opinions(twin: Cifar10H) -> None:
     assert twin.truth is not None
     found = published.count_figures(twin.counts)

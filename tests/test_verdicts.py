@@ -23,6 +23,7 @@ from siscm.verdicts import (
     raw_criteria,
     verdict_table,
     verdicts,
+    without_same_group_pair,
 )
 
 CONTENT = pages.expected("cifar10h")
@@ -234,6 +235,17 @@ def test_figures_are_counts_of_the_experiment(small: Experiment) -> None:
             exact = table.loc[rule, scenario]
             assert np.isnan(exact) if value is None else value == round(exact, 6)
     assert list(found["experts_better_off"]) == list(CONTENT["paper"]["experts_better_off"])
+
+
+def test_who_is_on_no_test_image_is_without_a_same_group_pair(small: Experiment) -> None:
+    said = small.test.labels.copy()
+    said[:, 4] = -1
+    test = Opinions.from_codes(said, small.test.instances, small.test.experts, small.test.classes)
+    X = pd.DataFrame(np.random.default_rng(5).normal(size=(200, 2)))
+    done = run(X.iloc[:150], small.train, X.iloc[150:], test)
+    assert 4 in without_same_group_pair(done).index
+    sizes = figures(done)["sizes"]
+    assert {name: sizes[name] for name in _lacking_one_by_one(done)} == _lacking_one_by_one(done)
 
 
 def test_figures_survive_json_and_can_be_judged(small: Experiment) -> None:
