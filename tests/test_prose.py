@@ -106,6 +106,14 @@ def test_no_figure_in_a_sentence_of_a_notebook_is_typed(path: Path) -> None:
     assert [(found, text) for text in texts(path) for found in figures(text)] == []
 
 
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_no_cell_says_a_link_to_a_page(path: Path) -> None:
+    """Only links of text cells are turned into those of the built pages."""
+    for cell in jupytext.read(path, fmt="md:myst").cells:
+        if cell.cell_type == "code":
+            assert not re.search(r"\]\([^)]*\.(ipynb|md)", cell.source)
+
+
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_no_figure_on_a_page_is_typed(path: Path) -> None:
     assert figures(path.read_text("utf-8")) == []
