@@ -146,10 +146,11 @@ def promises(found: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
     rise = found[BEST] - found["nobody"]
     rows = {}
     for i in np.unique(place).tolist():
+        here = place == i
         rows[f"{EDGES[i]:g} to {EDGES[i + 1]:g}"] = {
-            "cases": int((place == i).sum()),
-            "promised": found.loc[place == i, "gain"].mean(),
-            **_mean("found", rise[place == i], rng),
+            "cases": int(here.sum()),
+            "promised": found.loc[here, "gain"].mean(),
+            **_mean("found", rise[here], rng),
         }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("gain")
 
