@@ -307,6 +307,30 @@ def test_all_together_joins_its_parts(measured: list[Effect]) -> None:
     assert effect.accuracy.loc["GNB", "all pairs"] == pytest.approx(0, abs=0.005)
 
 
+def test_all_together_asks_about_marginals_without_our_floor(
+    prepared: Prepared, done: Experiment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A zero is 1e-8 for the released model and GNB; for the product, the smallest number."""
+    asked = {}
+
+    def watched(self: Replay, *arguments: object) -> Effect:
+        asked.update({name: log_test for name, (_, log_test) in arguments[-1].items()})
+        return Effect("", "")
+
+    monkeypatch.setattr(Replay, "regrouped", watched)
+    differences._all_at_once(Replay(prepared, done))
+    test = done.test
+    p = np.zeros((len(test), 10))
+    for h, learned in enumerate(done.model.expert_models_):
+        hers = test.expert_codes == h
+        images = prepared.X_test.loc[test.instances[test.instance_codes[hers]]]
+        p[np.ix_(hers, learned.classes_)] = learned.predict_proba(images.to_numpy())
+    zeros = p == 0
+    assert zeros.any()
+    for name, least in zip(PAPERS_RULES, (1e-8, 1e-8, np.finfo(float).tiny), strict=True):
+        np.testing.assert_allclose(asked[name], np.log(np.where(zeros, least, p)), atol=1e-9)
+
+
 def test_scaling_to_an_interval_does_nothing_to_a_gaussian(measured: list[Effect]) -> None:
     """GNB does not care for units, save for its tiny smoothing."""
     effect = of(measured, "scaling", "standardised")

@@ -228,6 +228,13 @@ def test_the_careless_agree_at_chance_level_where_they_click_at_random(
     assert right[~careless].mean() > 0.9
 
 
+def test_the_careless_are_left_out_of_the_counts_and_some_others(twin: Twin) -> None:
+    careless, left_out = set(twin.truth.careless), set(twin.truth.left_out)
+    assert careless < left_out
+    assert len(twin.truth.left_out) == len(left_out) == 16
+    assert left_out < set(twin.raw["annotator_id"])
+
+
 def test_only_the_careless_fail_attention_checks(twin: Twin) -> None:
     checks = twin.raw[twin.raw["is_attn_check"] == 1]
     passed = checks.groupby("annotator_id")["correct_guess"].mean()
