@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from siscm.checks import FloatArray, IntArray, check_labels, check_log_distribution
+from siscm.checks import FloatArray, IntArray, check_count, check_labels, check_log_distribution
 
 
 def calibration(log_p: FloatArray, said: IntArray, n_bins: int = 10) -> pd.DataFrame:
@@ -27,13 +27,12 @@ def calibration(log_p: FloatArray, said: IntArray, n_bins: int = 10) -> pd.DataF
     Raises
     ------
     ValueError
-        If a marginal is not a distribution, a code not a label, their numbers differ, or there is
-        no bin.
+        If a marginal is not a distribution, a code not a label, their numbers differ, or
+        ``n_bins`` is no positive whole number.
     """
     if len(log_p) != len(said):
         raise ValueError(f"there are {len(log_p)} log-marginals, but {len(said)} opinions.")
-    if n_bins < 1:
-        raise ValueError(f"n_bins is {n_bins}; at least one bin is needed.")
+    n_bins = check_count(n_bins, "n_bins")
     log_p = check_log_distribution(log_p, "observed")
     said = check_labels(said, log_p.shape[1])
     p = np.exp(log_p).ravel()

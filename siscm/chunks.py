@@ -26,7 +26,7 @@ import numpy.typing as npt
 import pandas as pd
 from joblib import Parallel, delayed, effective_n_jobs
 
-from siscm.checks import FloatArray
+from siscm.checks import FloatArray, check_count
 from siscm.opinions import Opinions
 from siscm.pairs import rows_of_opinions
 
@@ -63,10 +63,9 @@ def split(
     Raises
     ------
     ValueError
-        If ``n_chunks`` is not positive, or the marginals do not fit the opinions.
+        If ``n_chunks`` is no positive whole number, or the marginals do not fit the opinions.
     """
-    if n_chunks < 1:
-        raise ValueError(f"n_chunks is {n_chunks}; at least one chunk is needed.")
+    n_chunks = check_count(n_chunks, "n_chunks")
     rows, n = rows_of_opinions(log_marginals, opinions), len(opinions.instances)
     number = np.arange(n) * n_chunks // max(n, 1) if rng is None else rng.permutation(n) % n_chunks
     chunks = []

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from siscm.checks import (
     FloatArray,
     IntArray,
+    check_count,
     check_labels,
     check_leading_axes,
     check_log_distribution,
@@ -279,14 +280,13 @@ def monte_carlo_probabilities(
     Raises
     ------
     ValueError
-        As the exact law, and if ``n_samples`` is not positive.
+        As the exact law, and if ``n_samples`` is no positive whole number.
     """
     log_p = check_log_distribution(log_p_observed, "observed")
     log_q = check_log_distribution(log_p_target, "target")
     code = check_labels(label, log_p.shape[-1])
     leading = check_leading_axes(log_p, log_q, code)
-    if n_samples < 1:
-        raise ValueError(f"n_samples is {n_samples}; at least one sample is needed.")
+    n_samples = check_count(n_samples, "n_samples")
     counts = np.zeros((*leading, log_p.shape[-1]))
     # The observed expert's axes are the last of the leading ones, the draws come before them all.
     code = code.reshape((1,) * (len(leading) - code.ndim) + code.shape)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import bootstrap
 
-from siscm.checks import FloatArray
+from siscm.checks import FloatArray, check_count
 
 
 def mean_with_interval(
@@ -38,10 +38,9 @@ def mean_with_interval(
     Raises
     ------
     ValueError
-        If ``n_bootstrap`` is not positive.
+        If ``n_bootstrap`` is no positive whole number.
     """
-    if n_bootstrap < 1:
-        raise ValueError(f"n_bootstrap is {n_bootstrap}; at least one resample is needed.")
+    n_bootstrap = check_count(n_bootstrap, "n_bootstrap")
     value, low, high = np.nan, np.nan, np.nan
     if len(sizes):
         value = float(totals.sum() / sizes.sum())

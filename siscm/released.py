@@ -20,7 +20,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix
 
 from siscm.baselines import Pairs, Rule
-from siscm.checks import BoolArray, FloatArray, IntArray
+from siscm.checks import BoolArray, FloatArray, IntArray, check_count
 from siscm.graph import Law, SimilarityGraph
 from siscm.gumbel import counterfactual_probabilities
 from siscm.inference import predict
@@ -144,10 +144,9 @@ def frequencies(law: FloatArray, n_samples: int, rng: np.random.Generator) -> Fl
     Raises
     ------
     ValueError
-        If ``n_samples`` is not positive.
+        If ``n_samples`` is no positive whole number.
     """
-    if n_samples < 1:
-        raise ValueError(f"n_samples is {n_samples}; at least one draw is needed.")
+    n_samples = check_count(n_samples, "n_samples")
     # A label of probability zero uses up no random number, one of 1e-17 does: were such rests of
     # rounding kept, all later draws would hang on the last digit of some marginal.
     law = np.round(law, DECIMALS)

@@ -38,7 +38,7 @@ def test_labels_drawn_from_their_probabilities_are_calibrated_and_doubled_odds_a
     [
         (np.log([[0.5, 0.5]]), [0, 1], 10, "1 log-marginals, but 2 opinions"),
         (np.log([[0.5, 0.5]]), [2], 10, "label code 2 is not one of the 2 classes"),
-        (np.log([[0.5, 0.5]]), [0], 0, "n_bins is 0"),
+        (np.log([[0.5, 0.5]]), [0], 0, "n_bins must be a whole number of at least 1; got 0"),
         (np.full((1, 2), np.nan), [0], 10, "sums to nan, not to 1"),
     ],
 )

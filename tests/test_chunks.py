@@ -100,7 +100,7 @@ def test_more_chunks_than_instances() -> None:
 
 
 def test_what_cannot_be_cut(panel: GradedPanel) -> None:
-    with pytest.raises(ValueError, match="n_chunks is 0; at least one"):
+    with pytest.raises(ValueError, match="n_chunks must be a whole number of at least 1; got 0"):
         split(*panel.chunk, 0)
     with pytest.raises(ValueError, match="log_marginals has shape"):
         split(panel.log_p[1:], panel.opinions, 2)

@@ -106,7 +106,7 @@ def test_refusals() -> None:
     for options, words in (
         ({"uniform_weight": 1.0}, "uniform_weight is 1.0"),
         ({"uniform_weight": -0.1}, "uniform_weight is -0.1"),
-        ({"n_bootstrap": 0}, "n_bootstrap is 0"),
+        ({"n_bootstrap": 0}, "n_bootstrap must be a whole number of at least 1; got 0"),
     ):
         with pytest.raises(ValueError, match=words):
             summary(table, 3, rng=rng, **options)

@@ -308,7 +308,7 @@ def test_nobody_can_have_said_the_impossible() -> None:
 
 
 def test_no_samples_is_no_estimate() -> None:
-    with pytest.raises(ValueError, match="n_samples is 0"):
+    with pytest.raises(ValueError, match="n_samples must be a whole number of at least 1; got 0"):
         gumbel.monte_carlo_probabilities(THIRDS, THIRDS, 0, 0, np.random.default_rng(0))
     one = gumbel.monte_carlo_probabilities(THIRDS, THIRDS, 1, 1, np.random.default_rng(0))
     assert one.tolist() == [0, 1, 0]

@@ -113,5 +113,5 @@ def test_refusals() -> None:
     with pytest.raises(ValueError, match="a pair takes two experts"):
         sampling_cost(0, runs=[RUN], group_sizes=(1,))
     sampled = law_by_draws(0, np.random.default_rng(0))
-    with pytest.raises(ValueError, match="n_samples is 0; at least one draw"):
+    with pytest.raises(ValueError, match="n_samples must be a whole number of at least 1; got 0"):
         sampled(np.log([0.5, 0.5]), np.log([0.5, 0.5]), np.array(0))
