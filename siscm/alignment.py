@@ -238,10 +238,10 @@ def _label_list(said: Any, instances: pd.Index[Any], expert: Hashable) -> list[A
     return labels
 
 
-def _known(names: list[Any], known: pd.Index[Any], role: str) -> IntArray:
+def _known(names: list[Any], known: pd.Index[Any], role: str, remedy: str = "") -> IntArray:
     """Codes of names that must have been seen in training."""
     some = f"{[plain(name) for name in known[:10]]}{' ...' if len(known) > 10 else ''}"
-    problem = f"was not seen in training; the {role}s known are {some}."
+    problem = f"was not seen in training; the {role}s known are {some}.{remedy}"
     return find_all(names, known, role, problem)
 
 
@@ -258,7 +258,8 @@ def align_experts(opinions: Opinions, experts: pd.Index[Any], classes: pd.Index[
             f"the opinions have the classes {list(opinions.classes)}; the model was fitted "
             f"with {classes.tolist()}. Build them with classes=model.classes_."
         )
-    return _known(opinions.experts.tolist(), experts, "expert")
+    known = " Keep those of training only: opinions.select(experts=...)."
+    return _known(opinions.experts.tolist(), experts, "expert", known)
 
 
 def align_partition(

@@ -47,14 +47,41 @@ def check_leading_axes(
     Raises
     ------
     ValueError
-        If the two have different numbers of classes: a single one must not stand for all.
+        If the two have different numbers of classes: a single one must not stand for all. Or if
+        the leading axes do not fit together.
     """
     if log_p.shape[-1] != log_q.shape[-1]:
         raise ValueError(
             f"one expert's marginal has {log_p.shape[-1]} classes and the other's "
             f"{log_q.shape[-1]}; both need the same classes."
         )
-    return np.broadcast_shapes(log_p.shape[:-1], log_q.shape[:-1], *(y.shape for y in labels))
+    shapes = [log_p.shape[:-1], log_q.shape[:-1], *(y.shape for y in labels)]
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise ValueError(
+            f"marginals (..., k) and labels (...) have leading axes {shapes}, which do not fit "
+            "together; give each the same rows, or a single one for all."
+        ) from None
+
+
+def check_possible(log_p: FloatArray, label: IntArray) -> None:
+    """Refuse labels (...) to which the marginals (..., k) of who said them give no probability.
+
+    Raises
+    ------
+    ValueError
+        Naming the first row and label.
+    """
+    chance = np.take_along_axis(log_p, label[..., None], axis=-1)[..., 0]
+    impossible = np.isneginf(chance)
+    if impossible.any():
+        row = tuple(int(i) for i in np.argwhere(impossible)[0])
+        where = f"row {row[0] if len(row) == 1 else row}: " if row else ""
+        raise ValueError(
+            f"{where}the observed label {label[row]} has probability zero for the expert who said "
+            "it; nothing can be conditioned on the impossible. Raise the marginal's floor."
+        )
 
 
 def check_labels(labels: npt.ArrayLike, n_classes: int) -> IntArray:

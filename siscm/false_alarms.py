@@ -75,7 +75,7 @@ def by_meetings(
     errors: Sequence[float] = (0, 0.03, 0.1, 0.3, 1),
     meetings: Sequence[int] = (1, 3, 10, 30, 100, 300, 1000),
     *,
-    n_pairs: int = 100,
+    n_pairs: int = 400,
     n_classes: int = 3,
     spread: float = 1.5,
     leaning: float = 0.5,
@@ -102,7 +102,8 @@ def by_meetings(
     -------
     DataFrame
         A row for each of ``experts`` (:data:`SIMILAR`, :data:`NOT_SIMILAR`), ``error`` and
-        ``meetings``: ``chance``, the mean over pairs of the probability of at least one violation.
+        ``meetings``: ``chance``, the mean over pairs of the probability of at least one violation,
+        and its ``standard_error``.
     """
     if min(errors) < 0 or min(meetings) < 1:
         raise ValueError(f"of errors {errors}, none may be below 0; of meetings {meetings}, 1.")
@@ -124,7 +125,7 @@ def by_training_size(
     sizes: Sequence[int] = (20, 50, 100, 200, 500, 1000, 3000),
     meetings: Sequence[int] = (10, 50, 200),
     *,
-    n_pairs: int = 30,
+    n_pairs: int = 80,
     n_classes: int = 3,
     n_features: int = 5,
     spread: float = 1.5,
@@ -147,8 +148,8 @@ def by_training_size(
     Returns
     -------
     DataFrame
-        A row for each of ``opinions`` and ``meetings``: ``chance`` as in :func:`by_meetings`, and
-        ``error``, the estimates' root mean square one on the scale of the errors there (median
+        A row for each of ``opinions`` and ``meetings``: ``chance`` and ``standard_error`` as in
+        :func:`by_meetings`, and ``error``, the estimates' root mean square one on the scale of the errors there (median
         over pairs).
     """
     if min(sizes) < 1 or min(meetings) < 1:
@@ -198,6 +199,7 @@ def _at_least_one(rates: FloatArray, meetings: Sequence[int]) -> FloatArray:
 
 
 def _tidy(chances: FloatArray, keys: Mapping[str, Sequence[Hashable]]) -> pd.DataFrame:
-    """A row a cell of ``chances`` (pairs, one axis a key): the mean over pairs."""
+    """A row a cell of ``chances`` (pairs, one axis a key): mean over pairs, and standard error."""
     index = pd.MultiIndex.from_product(list(keys.values()), names=list(keys))
-    return pd.DataFrame({"chance": chances.mean(axis=0).ravel()}, index).reset_index()
+    cells = pd.DataFrame(chances.reshape(len(chances), -1), columns=index)
+    return pd.DataFrame({"chance": cells.mean(), "standard_error": cells.sem()}).reset_index()

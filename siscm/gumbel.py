@@ -23,6 +23,7 @@ from siscm.checks import (
     check_labels,
     check_leading_axes,
     check_log_distribution,
+    check_possible,
 )
 
 _BLOCK_VALUES = 2**13
@@ -74,13 +75,7 @@ def counterfactual_probabilities(
     code = np.broadcast_to(code, leading).reshape(-1)
     log_p = np.broadcast_to(log_p, shape).reshape(-1, k)
     log_q = np.broadcast_to(log_q, shape).reshape(-1, k)
-    impossible = np.isneginf(np.take_along_axis(log_p, code[:, None], axis=-1)[:, 0])
-    if impossible.any():
-        row = int(np.argmax(impossible))
-        raise ValueError(
-            f"row {row}: the observed label {code[row]} has probability zero for the observed "
-            "expert; nothing can be conditioned on the impossible. Raise the marginal's floor."
-        )
+    check_possible(log_p, code)
     out = np.empty(log_p.shape)
     step = max(1, _BLOCK_VALUES // k)
     for start in range(0, len(out), step):
@@ -243,11 +238,10 @@ def sample_posterior_noise(
     log_p = check_log_distribution(log_p, "observed")
     k = log_p.shape[-1]
     code = check_labels(label, k)
+    leading = check_leading_axes(log_p, log_p, code)
+    check_possible(np.broadcast_to(log_p, (*leading, k)), np.broadcast_to(code, leading))
     said = np.arange(k) == code[..., None]
-    if np.any(np.isneginf(log_p) & said):
-        raise ValueError("a label said has probability zero; raise the marginal's floor.")
     shape = (size,) if isinstance(size, int) else size
-    leading = np.broadcast_shapes(log_p.shape[:-1], code.shape)
     log_t = np.log(rng.standard_exponential((*shape, *leading, 1)))
     others = np.log(rng.standard_exponential((*shape, *leading, k)))
     at_t = log_p + log_t

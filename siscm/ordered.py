@@ -16,7 +16,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from siscm.checks import FloatArray, check_labels, check_leading_axes, check_log_distribution
+from siscm.checks import (
+    FloatArray,
+    check_labels,
+    check_leading_axes,
+    check_log_distribution,
+    check_possible,
+)
 
 _LEAST = 1e-12
 """Of an interval beside its distance to 0 or 1: shorter ones would be rounding, or nothing."""
@@ -58,8 +64,7 @@ def counterfactual_probabilities(
     leading = check_leading_axes(log_p, log_q, code)
     said = np.broadcast_to(code, leading)[..., None]
     log_p = np.broadcast_to(log_p, (*leading, log_p.shape[-1]))
-    if np.isneginf(np.take_along_axis(log_p, said, axis=-1)).any():
-        raise ValueError("a label said has probability zero; raise the marginal's floor.")
+    check_possible(log_p, said[..., 0])
     low, high = (np.take_along_axis(end, said[..., None], axis=-2) for end in intervals(log_p))
     first, last = intervals(log_q)
     overlap = np.maximum(np.minimum(high, last) - np.maximum(low, first), 0).sum(axis=-1)

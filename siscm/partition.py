@@ -286,7 +286,10 @@ def group_of(groups: Sequence[Sequence[Hashable]], experts: Iterable[Hashable]) 
     for number, group in enumerate(groups):
         for expert in group:
             if expert not in place:
-                raise ValueError(f"the partition names expert {expert!r}, who is not in the data.")
+                raise ValueError(
+                    f"the partition names expert {expert!r}, who is not in the data; if she gave "
+                    "no opinion there, build the Opinions with experts= of all experts."
+                )
             if numbers[place[expert]] >= 0:
                 raise ValueError(f"expert {expert!r} stands twice in the partition.")
             numbers[place[expert]] = number

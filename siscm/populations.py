@@ -14,6 +14,7 @@ from siscm.random_scms import (
     contradicted,
     different_groups,
     monotone,
+    normal_noise,
     same_group,
     set_invariant,
     shared_noise,
@@ -70,16 +71,19 @@ def alike_or_not_or_talking(rng: np.random.Generator, n: int = 1000) -> Iterator
 
 
 def gumbel_or_other_noise(rng: np.random.Generator, n: int = 1000) -> Iterator[Drawn]:
-    """Two experts under one Gumbel noise, n times; and n / 2 times under an additive other one."""
+    """Two experts under one Gumbel noise, n times; and n / 2 times under a normal one."""
     for _ in range(n):
         p, q = marginals = _marginals(rng, 2)
         yield Drawn(same_group(p, q), "Gumbel noise", True, marginals)
     for i in range(n // 2):
-        marginals = _marginals(rng, 2)
-        size = (64, marginals.shape[1])
-        draw, family = ((rng.normal, "normal"), (rng.gumbel, "Gumbel"))[i % 2]
-        scm = shared_noise(marginals, draw(size=size))
-        yield Drawn(scm, f"{size[0]} {family} values, equally likely", False, marginals)
+        if i % 2:
+            marginals = rng.dirichlet(np.ones(2), size=2)
+            yield Drawn(normal_noise(marginals), "normal noise", False, marginals)
+        else:
+            marginals = _marginals(rng, 2)
+            noise = rng.normal(size=(64, marginals.shape[1]))
+            scm = shared_noise(marginals, noise)
+            yield Drawn(scm, f"{len(noise)} normal values, equally likely", False, marginals)
 
 
 def pairs_of_gumbel_max_si_scms(rng: np.random.Generator, n: int = 1000) -> Iterator[Drawn]:

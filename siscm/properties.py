@@ -5,7 +5,7 @@ Each returns None if the property holds, by enumeration, and else where it fails
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -153,17 +153,19 @@ def conditional_stability(scm: FiniteSCM, h: int, other: int) -> Counterexample 
 
 
 def pairwise_counterfactual_stability(
-    scm: FiniteSCM, group: Collection[int]
+    scm: FiniteSCM, group: Iterable[int]
 ) -> Counterexample | None:
     """Counterfactual stability for every two experts of a group (definition in Section 5)."""
+    group = tuple(group)  # read twice
     _check_experts(scm, *group)
     # The products and the joint law read the same from either side: each pair once.
     found = (counterfactual_stability(scm, h, other) for h, other in combinations(group, 2))
     return next((example for example in found if example is not None), None)
 
 
-def pairwise_conditional_stability(scm: FiniteSCM, group: Collection[int]) -> Counterexample | None:
+def pairwise_conditional_stability(scm: FiniteSCM, group: Iterable[int]) -> Counterexample | None:
     """Conditional stability for every two experts of a group (Section 5)."""
+    group = tuple(group)  # read twice
     _check_experts(scm, *group)
     found = (conditional_stability(scm, h, other) for h, other in combinations(group, 2))
     return next((example for example in found if example is not None), None)

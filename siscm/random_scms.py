@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
+from scipy.stats import norm
 
 from siscm.checks import SUM_TOLERANCE, FloatArray, IntArray
 from siscm.gumbel import joint_probabilities
@@ -126,15 +127,11 @@ def same_group(p: FloatArray, q: FloatArray) -> FiniteSCM:
 
 def different_groups(p: FloatArray, q: FloatArray) -> FiniteSCM:
     """Two experts of different groups, a noise each, made finite as by :func:`same_group`."""
+    _check_distributions((p, q))
     return _from_joint(np.outer(p, q))
 
 
 def _from_joint(joint: FloatArray) -> FiniteSCM:
-    if joint.shape[0] != joint.shape[1] or not abs(joint.sum() - 1) <= SUM_TOLERANCE:
-        raise ValueError(
-            f"the two marginals must be distributions of the same labels, not of {joint.shape[0]} "
-            f"and {joint.shape[1]} with a product of sums of {joint.sum():g}."
-        )
     answers = np.indices(joint.shape).reshape(2, -1).T[None]
     return FiniteSCM.from_submechanisms(answers, joint.ravel() / joint.sum(), len(joint))
 
@@ -149,6 +146,7 @@ def shared_noise(marginals: FloatArray, noise: FloatArray) -> FiniteSCM:
     noise
         The values that it takes, all equally likely, (n_noise, k).
     """
+    _check_distributions(marginals)
     if noise.shape[1:] != marginals.shape[1:] or not np.isfinite(noise).all():
         raise ValueError(
             f"noise must be finite, one for each of the {marginals.shape[1]} labels in a row, "
@@ -157,6 +155,38 @@ def shared_noise(marginals: FloatArray, noise: FloatArray) -> FiniteSCM:
     answers = (np.log(marginals) + noise[:, None]).argmax(axis=-1)[None]
     prior = np.full(len(noise), 1 / len(noise))
     return FiniteSCM.from_submechanisms(answers, prior, marginals.shape[1])
+
+
+def normal_noise(marginals: FloatArray) -> FiniteSCM:
+    r"""Experts with two labels who share normal noise in place of Gumbel, made finite without loss.
+
+    Expert h says 1 if the noise of label 1 exceeds that of 0 by more than
+    :math:`\log p_{h0} - \log p_{h1}`; the difference of the two is normal with variance 2. What
+    matters is between which of all experts' thresholds it falls.
+
+    Parameters
+    ----------
+    marginals
+        What they would tend to say under Gumbel noise, (n_experts, 2).
+    """
+    _check_distributions(marginals)
+    if marginals.shape[1] != 2:
+        raise ValueError(f"marginals are (n_experts, 2), not of shape {marginals.shape}.")
+    threshold = np.log(marginals[:, 0]) - np.log(marginals[:, 1])
+    cuts = np.sort(threshold)
+    prior = np.diff(norm.cdf(cuts, scale=np.sqrt(2)), prepend=0.0, append=1.0)
+    answers = np.arange(len(prior))[:, None] > np.searchsorted(cuts, threshold)
+    return FiniteSCM.from_submechanisms(answers[None].astype(np.int64), prior, 2)
+
+
+def _check_distributions(marginals: Sequence[FloatArray] | FloatArray) -> None:
+    for row in marginals:
+        same_labels = len(row) == len(marginals[0])
+        if not same_labels or (row < 0).any() or not abs(row.sum() - 1) <= SUM_TOLERANCE:
+            raise ValueError(
+                "marginals must be distributions of the same labels: one is "
+                f"{marginals[0].tolist()}, and one {row.tolist()}."
+            )
 
 
 def herding(base: FiniteSCM, strength: float) -> FiniteSCM:

@@ -30,7 +30,7 @@ BROKEN: dict[Models, str] = {
     silent_or_talking: "experts talk",
     alike_or_not: "one rare noise contradicts",
     alike_or_not_or_talking: "experts talk",
-    gumbel_or_other_noise: "the noise is not Gumbel",
+    gumbel_or_other_noise: "the noise is normal",
     pairs_of_gumbel_max_si_scms: "the two are of different groups",
 }
 """Which models a test calls what they are not, to see the check fail."""
@@ -127,6 +127,7 @@ statement:
 :::
 
 The random models, of few experts, labels and noises each, are drawn by functions of
-`siscm/populations.py`. In the chapters n is the default of the function:
+`siscm/populations.py`. In the chapters n is the default of the function, unless
+the call there gives another:
 
 {drawn}"""

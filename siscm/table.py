@@ -118,6 +118,11 @@ def as_codes(labels: Any, not_asked: int, *, bounded: bool) -> IntArray:
             "labels must be a two-dimensional array of integer codes (n_instances, n_experts); "
             f"got shape {codes.shape} and type {codes.dtype}."
         )
+    if bounded and codes.dtype.kind == "u" and (codes == np.iinfo(codes.dtype).max).any():
+        raise ValueError(
+            f"labels hold the code {codes.max()}, the largest {codes.dtype}: it is what a -1, not "
+            "asked, becomes there. Pass a signed type such as int64, or classes=."
+        )
     if bounded and (codes > LARGEST_CODE).any():
         raise ValueError(f"labels hold the code {codes.max()}, more than there can be classes.")
     return codes

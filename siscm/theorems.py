@@ -86,9 +86,9 @@ def theorem_1(drawn: Drawn) -> Case:
 
 
 def theorem_2(drawn: Drawn) -> Case:
-    """A set-invariant SCM is equivalent to that of all experts as if asked alone."""
-    scm = drawn.scm
-    return _implies(set_invariance(scm), equivalence(scm, decoupled(scm)))
+    """A set-invariant SCM is equivalent to that of all experts as if asked alone, an SI-SCM."""
+    scm, alone = drawn.scm, decoupled(drawn.scm)
+    return _implies(set_invariance(scm), equivalence(scm, alone) or set_invariance(alone))
 
 
 def theorem_3(drawn: Drawn) -> Case:

@@ -12,6 +12,7 @@ from siscm.checks import (
     check_labels,
     check_leading_axes,
     check_log_distribution,
+    check_possible,
 )
 
 
@@ -24,7 +25,7 @@ def violates(
     (Section 5, Eq. 4) says that this cannot happen when :math:`q_c / p_c \ge q_{c'} / p_{c'}`.
     Tested as :math:`\log q_c + \log p_{c'} \ge \log q_{c'} + \log p_c`, which needs no division,
     stays right at probabilities too small for a product, and is symmetric in the pair. Equal
-    opinions never violate.
+    opinions never violate. Of two different ratios that tie exactly, rounding decides.
 
     Parameters
     ----------
@@ -57,13 +58,10 @@ def violates(
     leading = check_leading_axes(log_p, log_q, c, d)
     log_p, log_q = np.broadcast_to(log_p, (*leading, k)), np.broadcast_to(log_q, (*leading, k))
     c, d = np.broadcast_to(c, leading), np.broadcast_to(d, leading)
+    check_possible(log_p, c)
+    check_possible(log_q, d)
     p_c, p_d = _take(log_p, c), _take(log_p, d)
     q_c, q_d = _take(log_q, c), _take(log_q, d)
-    if np.any(np.isneginf(p_c) | np.isneginf(q_d)):
-        raise ValueError(
-            "an expert said a label to which her marginal gives probability zero; "
-            "raise the marginal's floor."
-        )
     # A label impossible for the other expert makes its side -inf: never a violation.
     return np.asarray((c != d) & (q_c + p_d >= q_d + p_c))
 

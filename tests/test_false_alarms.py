@@ -169,6 +169,18 @@ def test_chance_after_some_cases_worked_by_hand() -> None:
     assert chances(four, NOT_SIMILAR)[0, 0] == pytest.approx(1 - 1 / 16)
 
 
+def test_the_standard_error_is_how_much_seeds_differ() -> None:
+    tables = [
+        false_alarms.by_meetings(np.random.default_rng(seed), [0.3], [10], n_pairs=30)
+        for seed in range(40)
+    ]
+    columns = [[table[name] for table in tables] for name in ("chance", "standard_error")]
+    seen, claimed = np.std(columns[0], axis=0, ddof=1), np.mean(columns[1], axis=0)
+    np.testing.assert_allclose(claimed, seen, rtol=0.3)  # of 40 seeds: off by 11 % at one sigma
+    one = false_alarms.by_meetings(np.random.default_rng(0), [0.3], [10], n_pairs=1)
+    assert one["standard_error"].isna().all()
+
+
 def test_experts_with_noises_of_their_own_keep_their_own_habits() -> None:
     """The one pair that this seed draws, on one case, computed apart."""
     table = false_alarms.by_meetings(np.random.default_rng(4), [0], [1], n_pairs=1)
@@ -227,7 +239,7 @@ def test_more_training_means_less_error_and_fewer_alarms() -> None:
     table = false_alarms.by_training_size(
         np.random.default_rng(0), (30, 300, 3000), (5, 100), n_pairs=8
     )
-    assert table.columns.tolist() == ["opinions", "meetings", "chance", "error"]
+    assert table.columns.tolist() == ["opinions", "meetings", "chance", "standard_error", "error"]
     alarms = table.pivot(index="opinions", columns="meetings", values="chance").to_numpy()
     assert (np.diff(alarms, axis=0) < 0).all()
     assert (np.diff(alarms, axis=1) > 0).all()

@@ -212,6 +212,15 @@ def test_gaps_are_counted_and_placed(role: str, values: list[Any], dtype: Any) -
         Opinions.from_long(table)
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "uint32", "uint64"])
+def test_not_asked_cast_to_unsigned_is_no_label(dtype: str) -> None:
+    codes = np.array([[0, -1], [1, 0]]).astype(dtype)
+    with pytest.raises(ValueError, match=f"the largest {dtype}: it is what a -1, not asked"):
+        Opinions.from_codes(codes)
+    with pytest.raises(ValueError, match="code"):
+        Opinions.from_codes(codes, classes=["a", "b"])
+
+
 @pytest.mark.parametrize(
     "wide",
     [

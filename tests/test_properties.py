@@ -145,6 +145,7 @@ def test_every_pair_of_a_group_counts(order) -> None:
     for found in (pairwise_counterfactual_stability, pairwise_conditional_stability):
         example = found(scm, range(3))
         assert example is not None
+        assert found(scm, iter(range(3))) == example
         assert {order[h] for h in example.experts} == {0, 2}
 
 

@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 from finite_models import BOTH, SEEDS, by_hand, with_seed
+from scipy.stats import norm
 
 from siscm import gumbel
 from siscm.properties import (
@@ -22,6 +23,7 @@ from siscm.random_scms import (
     different_groups,
     herding,
     monotone,
+    normal_noise,
     same_group,
     senior,
     shared_noise,
@@ -86,6 +88,24 @@ def test_noise_that_is_shared_but_not_gumbel_moves_the_habits() -> None:
     )
 
 
+def test_normal_noise_is_that_of_many_normal_draws() -> None:
+    """Two labels, three experts: each by the normal distribution, and all of them together."""
+    habits = np.array([[0.7, 0.3], [0.5, 0.5], [0.02, 0.98]])
+    exact = normal_noise(habits)
+    assert set_invariance(exact) is None
+    alone = [marginal(exact, 0, frozenset({h}), h)[1] for h in range(3)]
+    np.testing.assert_allclose(
+        alone, norm.cdf(np.log(habits[:, 1] / habits[:, 0]) / np.sqrt(2)), atol=1e-12
+    )
+    assert alone[1] == pytest.approx(0.5)
+    assert np.abs(alone - habits[:, 1])[[0, 2]].min() > 0.01
+    many = shared_noise(habits, with_seed(0).normal(size=(400_000, 2)))
+    everybody = frozenset(range(3))
+    np.testing.assert_allclose(
+        interventional(many, 0, everybody), interventional(exact, 0, everybody), atol=0.004
+    )
+
+
 def test_a_pair_of_one_group_has_the_exact_law() -> None:
     p, q = with_seed(3).dirichlet(np.ones(3), size=2)
     scm = same_group(p, q)
@@ -130,10 +150,16 @@ def test_whom_they_follow_by_hand() -> None:
 
 def test_generators_refuse_what_they_cannot_keep() -> None:
     half, third = np.full(2, 1 / 2), np.full(3, 1 / 3)
-    with pytest.raises(ValueError, match="same labels, not of 3 and 2"):
-        different_groups(third, half)
+    for wrong in (third, 2 * half, -half, np.array([-0.5, 1.5]), np.array([np.nan, 0.5])):
+        with pytest.raises(ValueError, match="distributions of the same labels"):
+            different_groups(half, wrong)
     with pytest.raises(ValueError, match="distributions of the same labels"):
-        different_groups(2 * half, half)
+        different_groups(2 * half, half / 2)  # whose product of sums is 1
+    for make in (normal_noise, lambda marginals: shared_noise(marginals, np.zeros((4, 2)))):
+        with pytest.raises(ValueError, match="distributions of the same labels"):
+            make(np.stack([half, 2 * half]))
+    with pytest.raises(ValueError, match=r"\(n_experts, 2\), not of shape \(1, 3\)"):
+        normal_noise(third[None])
     for pushes in (np.zeros((4, 1)), np.full((4, 2), np.nan)):
         with pytest.raises(ValueError, match="finite, one for each of the 2 labels"):
             shared_noise(np.stack([half, half]), pushes)

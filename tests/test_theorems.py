@@ -219,6 +219,19 @@ def test_theorem_1_asks_for_set_invariance(monkeypatch: pytest.MonkeyPatch) -> N
     assert (case.premise, case.right, case.words) == (True, False, "she says otherwise")
 
 
+def test_theorem_2_asks_for_equivalence_and_for_an_si_scm(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Talk that never occurs breaks set invariance, and leaves the answers almost surely."""
+    silent = set_invariant(np.random.default_rng(0))
+    talk_that_never_occurs = herding(silent, 0.0)
+    case = theorems.theorem_2(Drawn(talk_that_never_occurs, "never occurs", False))
+    assert (case.premise, case.right) == (False, True)
+    drawn = Drawn(theorems.decoupled(talk_that_never_occurs), "silent", True)
+    assert theorems.theorem_2(drawn).right
+    monkeypatch.setattr(theorems, "decoupled", lambda _: talk_that_never_occurs)
+    case = theorems.theorem_2(drawn)
+    assert (case.premise, case.right) == (True, False)
+
+
 def test_habits_kept_are_not_enough_for_a_gumbel_max_si_scm() -> None:
     drawn = replace(Drawn(contrary(), "talk", False), marginals=np.full((2, 2), 0.5))
     case = theorems.definition_5(drawn)
