@@ -149,8 +149,8 @@ def by_training_size(
     -------
     DataFrame
         A row for each of ``opinions`` and ``meetings``: ``chance`` and ``standard_error`` as in
-        :func:`by_meetings`, and ``error``, the estimates' root mean square one on the scale of the errors there (median
-        over pairs).
+        :func:`by_meetings`, and ``error``, the estimates' root mean square one on the scale of the
+        errors there (median over pairs).
     """
     if min(sizes) < 1 or min(meetings) < 1:
         raise ValueError(f"none of sizes {sizes} and of meetings {meetings} may be below 1.")
