@@ -66,10 +66,18 @@ class Posterior:
 
     def noise(self, rng: np.random.Generator) -> FloatArray:
         """One noise vector a draw, (n, k): each makes the experts say what they said."""
-        log_s = np.log(rng.gamma(self.said.sum(), size=len(self.weight)))
-        floor = self.log_floor + (log_s - logsumexp(self.log_floor, axis=1))[:, None]
-        above = np.log(rng.standard_exponential(floor.shape))
-        return -np.where(self.said, floor, np.logaddexp(floor, above))
+        return noise_above(self.log_floor, np.broadcast_to(self.said, self.log_floor.shape), rng)
+
+
+def noise_above(log_floor: FloatArray, said: BoolArray, rng: np.random.Generator) -> FloatArray:
+    """One noise vector for each row of floors (n, k), whose values are known where said (n, k)."""
+    n_said = said.sum(axis=1)
+    log_s = np.log(rng.gamma(np.maximum(n_said, 1)))
+    with np.errstate(invalid="ignore"):  # nothing said, no floor
+        floor = log_floor + (log_s - logsumexp(log_floor, axis=1))[:, None]
+    floor[n_said == 0] = -np.inf
+    above = np.log(rng.standard_exponential(floor.shape))
+    return np.asarray(-np.where(said, floor, np.logaddexp(floor, above)))
 
 
 def posterior(
@@ -100,7 +108,7 @@ def posterior(
         low = (values + bound[:i, i]).max(axis=1)
         high = (values - bound[i, :i]).min(axis=1)
         pieces = pieces_between(log_floor, ratio, i, low, high)
-        value, log_chance = _draw(pieces, u[:, i - 1], i)
+        value, log_chance = draw_ratio(pieces, u[:, i - 1], i)
         values = np.concatenate([values, value[:, None]], axis=1)
         log_floor = np.maximum(log_floor, ratio + value[:, None])
         log_weight = log_weight + log_chance
@@ -112,7 +120,7 @@ def posterior(
     return Posterior(said, log_floor, np.exp(log_weight - total), log_chance)
 
 
-def _draw(pieces: Pieces, u: FloatArray, n: int) -> tuple[FloatArray, FloatArray]:
+def draw_ratio(pieces: Pieces, u: FloatArray, n: int) -> tuple[FloatArray, FloatArray]:
     """Where log t is, a share u (N,) of the integral into N ranges; and log of the integral."""
     # Beside the largest, for all may be smaller than any number; a range may have no piece at all.
     most = np.maximum(pieces.integral.max(axis=1, keepdims=True), np.finfo(float).min)

@@ -11,8 +11,8 @@ the posterior density, beside its prior,
 Agreement makes it likelier that all followed, a contradiction makes it impossible; the sharing
 of a pair must not be used as if each opinion stood alone. With a noise on a line (two labels, or
 the uniform noise) the density is a step function, and everything is exact. With Gumbel noises
-and more labels it is a sum over who followed, as long as that is short; beyond, the noise is drawn,
-from its prior and from its posterior given each opinion. Gaussian noises are not followed or not;
+and more labels it is a sum over who followed, as long as that is short; beyond, who followed is
+drawn, and the noise with it (:mod:`siscm.followers`). Gaussian noises are not followed or not;
 they are summed over a grid (:mod:`siscm.gaussian`).
 """
 
@@ -27,10 +27,11 @@ from scipy.special import softmax
 from siscm import gaussian
 from siscm.checks import BoolArray, FloatArray, IntArray
 from siscm.contradictions import Names, possible, possible_on_a_line, refusal
+from siscm.followers import draw_followed
 from siscm.inference import in_each_group
 from siscm.noises import Noise, pair_law
 from siscm.ordered import intervals
-from siscm.posterior import draw_noise, shared_law
+from siscm.posterior import shared_law
 
 MOST_IN_DOUBT = 4
 """Opinions of experts who may or may not have followed, up to which every way is added up."""
@@ -116,29 +117,11 @@ def cells_drawn(
     n_samples: int,
     rng: np.random.Generator,
 ) -> Cells | None:
-    """The same of Gumbel noises with any number of labels: weighted draws.
-
-    Draws come in equal parts from the noise given what those said who follow for certain, and from
-    that given one opinion more; they are weighted by the true density over that of the mixture, so
-    that no weight is large.
-    """
-    sure = a == 1
-    parts = [sure, *(sure | one for one in np.eye(len(a), dtype=bool)[~sure])]
-    each = -(-n_samples // len(parts))
-    found = [draw_noise(log_p[part], labels[part], each, rng) for part in parts]
-    if found[0] is None:
+    """The same of Gumbel noises with any number of labels: weighted draws of the noise."""
+    found = draw_followed(log_p, labels, a, n_samples, rng)
+    if found is None:
         return None
-    drawn = [one for one in found if one is not None]
-    noise, weight = (np.concatenate([one[i] for one in drawn]) for i in (0, 1))
-    log_p, labels, a = log_p[~sure], labels[~sure], a[~sure]
-    follows = (log_p[:, None] + noise).argmax(axis=-1) == labels[:, None]
-    log_density = _log_density(follows, a, log_p[np.arange(len(a)), labels])
-    # Densities of the parts beside that of the first: 1 / P(one says it, given the sure) or 0.
-    denser = [-np.inf if one is None else found[0].log_chance - one.log_chance for one in found[1:]]
-    each_part = np.where(follows, np.reshape(denser, (-1, 1)), -np.inf)
-    log_mixture = np.logaddexp.reduce(each_part, axis=0, initial=0.0)
-    with np.errstate(divide="ignore"):
-        weight = softmax(np.log(weight) + log_density - log_mixture)
+    noise, weight = found
     says = (log_q + noise[:, None]).argmax(axis=-1)[..., None] == np.arange(log_q.shape[1])
     return Cells(weight, _chance(says, log_q, b))
 
