@@ -3,8 +3,9 @@ r"""What the paper's Monte Carlo costs the fit: signs, predictions and groups ch
 The paper estimates every counterfactual distribution with T draws of the noise (Eq. 5). Given the
 opinion observed, each draw is an answer of the target, independent of the others and distributed
 by the exact law. So the T answers of a pair are one multinomial sample of that law, and can be
-drawn as such (:func:`siscm.released.frequencies`), at a cost that does not grow with T.
-Violations, and so the edges, need no draws.
+drawn as such (:func:`siscm.released.frequencies`), at a cost that does not grow with T. A weight
+is a loss under shared noise minus a loss under :math:`\mathcal M(\mathcal H)`, and both are drawn
+(:func:`siscm.released.graph_by_draws`). Violations, and so the edges, need no draws.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ import numpy as np
 import pandas as pd
 
 from siscm import partition
-from siscm.checks import BoolArray, FloatArray, IntArray
+from siscm.checks import BoolArray, FloatArray, IntArray, check_count
 from siscm.graph import SimilarityGraph
 from siscm.gumbel import counterfactual_probabilities
 from siscm.inference import predict
 from siscm.recovery import adjusted_rand
-from siscm.released import frequencies, law_by_draws
+from siscm.released import frequencies, graph_by_draws
 from siscm.sweep import N_RESTARTS, Cell, about, draw_panel, same_group, stream
 from siscm.synthetic import GROUP_SIZES, SyntheticPanel, sparsify
 
@@ -81,14 +82,14 @@ def sampling_cost(
     Raises
     ------
     ValueError
-        If there is no run, a number is not positive, a sparsity is not in [0, 1], there are more
-        test instances than the sweep has, or fewer than two experts.
+        If there is no run, a number is no positive whole number, there are more test instances than
+        the sweep has, or fewer than two experts.
     """
-    if not len(runs) or min(*n_samples, n_draws, *(run.n_train for run in runs)) < 1:
-        raise ValueError(
-            f"runs={list(runs)}, n_samples={list(n_samples)} and n_draws={n_draws} must hold at "
-            "least one positive number each."
-        )
+    if not len(runs):
+        raise ValueError("runs is empty; name at least one.")
+    check_count(n_draws, "n_draws")
+    for number in n_samples:
+        check_count(number, "each of n_samples")
     rows: list[dict[str, float]] = []
     for run in runs:
         train, test = draw_panel(seed, run.repeat, run.n_train, n_test, group_sizes)
@@ -113,8 +114,7 @@ def _compare(
     for draws in (*n_samples, np.inf):
         for draw, own in enumerate(rng.spawn(n_draws)):
             if np.isfinite(draws):
-                law = law_by_draws(int(draws), own)
-                graph = SimilarityGraph.from_opinions(log_p, kept, law=law)
+                graph = graph_by_draws(log_p, kept, int(draws), own)
                 inferred, restarts = frequencies(expected, int(draws), own), deepcopy(rng)
             else:
                 graph, inferred, restarts = exact, expected, own

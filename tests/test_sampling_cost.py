@@ -9,7 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from siscm import sampling_cost as module
 from siscm.graph import SimilarityGraph
+from siscm.gumbel import monte_carlo_probabilities
 from siscm.released import law_by_draws
 from siscm.sampling_cost import sampling_cost
 from siscm.sweep import Cell, draw_panel, pair_losses, same_group, sweep
@@ -46,22 +48,43 @@ def test_the_loss_is_that_of_pairs_of_one_planted_group(frame: pd.DataFrame) -> 
     np.testing.assert_allclose(exact["zero_one"], expected)
 
 
+def test_both_losses_of_a_weight_are_drawn() -> None:
+    """Signs change as often as with noises drawn for each, under shared noise and for one alone."""
+    draws, n_times = 20, 100
+    found = sampling_cost(
+        3, runs=[Cell(0, 10, 0.0)], n_samples=[draws], n_draws=n_times, n_test=1, group_sizes=SIZES
+    )
+    train, _ = draw_panel(3, 0, 10, 1, SIZES)
+    log_p, said = train.log_marginals, train.opinions.labels
+    graph = SimilarityGraph.from_opinions(log_p, train.opinions)
+    rng, changed = np.random.default_rng(0), []
+    for _ in range(n_times):
+        shared = monte_carlo_probabilities(
+            log_p[:, :, None], log_p[:, None], said[:, :, None], draws, rng
+        )
+        alone = (log_p + rng.gumbel(size=(draws, *log_p.shape))).argmax(axis=-1)
+        alone = (alone[..., None] == np.arange(5)).sum(axis=0)
+        wrong, wrong_alone = shared.argmax(-1) != said[:, None], alone.argmax(-1) != said
+        change = (wrong.astype(int) - wrong_alone[:, None]).sum(axis=0)
+        differs = np.sign(change + change.T) != np.sign(graph.weights)
+        changed.append(differs[graph.edges].mean())
+    signs = found.loc[found["n_samples"] == draws, "signs"].mean()
+    assert signs == pytest.approx(np.mean(changed), rel=0.12)
+
+
 @pytest.mark.parametrize("shift", [-1e-9, 1e-9])
 def test_a_weight_of_zero_is_on_the_side_of_those_below(
     monkeypatch: pytest.MonkeyPatch, shift: float
 ) -> None:
     """Weights that sampling moves by next to nothing: only zeros change their sign."""
-    from_opinions = SimilarityGraph.from_opinions
     zeros = []
 
-    def moved(*args: Any, law: Any | None = None) -> SimilarityGraph:
-        graph = from_opinions(*args)
-        if law is None:
-            zeros.append((graph.weights[graph.edges] == 0).mean())
-            return graph
+    def moved(log_p: Any, kept: Any, *_: Any) -> SimilarityGraph:
+        graph = SimilarityGraph.from_opinions(log_p, kept)
+        zeros.append((graph.weights[graph.edges] == 0).mean())
         return replace(graph, loss_change=graph.loss_change + shift)
 
-    monkeypatch.setattr(SimilarityGraph, "from_opinions", moved)
+    monkeypatch.setattr(module, "graph_by_draws", moved)
     found = sampling_cost(3, runs=[RUN], n_samples=[10], n_draws=1, n_test=5, group_sizes=SIZES)
     (share,) = zeros
     assert share > 0
@@ -107,9 +130,13 @@ def test_without_an_edge_there_is_no_sign_to_change() -> None:
 
 
 def test_refusals() -> None:
-    for wrong in ({"runs": []}, {"n_samples": [0]}, {"n_draws": 0}, {"runs": [Cell(0, 0, 0.1)]}):
-        with pytest.raises(ValueError, match="at least one positive number"):
-            sampling_cost(0, **wrong)
+    with pytest.raises(ValueError, match="runs is empty"):
+        sampling_cost(0, runs=[])
+    for wrong in ({"n_samples": [0]}, {"n_samples": [9, 2.9]}, {"n_samples": [np.nan]}):
+        with pytest.raises(ValueError, match="n_samples must be a whole number of at least 1"):
+            sampling_cost(0, runs=[RUN], **wrong)
+    with pytest.raises(ValueError, match="n_draws must be a whole number of at least 1; got 0"):
+        sampling_cost(0, runs=[RUN], n_draws=0)
     with pytest.raises(ValueError, match="a pair takes two experts"):
         sampling_cost(0, runs=[RUN], group_sizes=(1,))
     sampled = law_by_draws(0, np.random.default_rng(0))
