@@ -110,11 +110,11 @@ def compare(
     Raises
     ------
     ValueError
-        If there is no run, a number is not positive, a sparsity is not in [0, 1], there are more
-        test instances than the sweep has, or fewer than two experts.
+        If there is no run, there are more test instances than the sweep has or none, or fewer than
+        two experts.
     """
-    if not len(runs) or min(run.n_train for run in runs) < 1:
-        raise ValueError(f"runs={list(runs)} must hold at least one, of a positive n_train each.")
+    if not len(runs):
+        raise ValueError("runs is empty; name at least one.")
     longest = max(run.n_train for run in runs)
     trains, losses = {}, {}
     for repeat in sorted({run.repeat for run in runs}):

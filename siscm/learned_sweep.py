@@ -168,12 +168,10 @@ def learned_sweep(
     Raises
     ------
     ValueError
-        If the grid is empty or a number in it is not positive, a sparsity is not in [0, 1], there
-        are more test instances than the sweep has, or fewer than two experts, or marginals have an
-        unknown name or none.
+        As :func:`siscm.sweep.sweep`, or if marginals have an unknown name or none.
     """
     # The longest first, so that no process is left alone with one at the end.
-    runs = grid(n_repeats, sorted(n_train)[::-1], sparsities)
+    runs = sorted(grid(n_repeats, n_train, sparsities), key=lambda run: -run.n_train)
     if not len(marginals) or not set(marginals) <= set(MARGINALS):
         raise ValueError(f"marginals={list(marginals)} should be some of {list(MARGINALS)}.")
     panels = [

@@ -89,14 +89,12 @@ def greedy(
     Returns
     -------
     list of sorted lists of expert positions
-        Sorted by their first expert. Of the runs, the first with the lowest
-        :func:`objective`.
+        Sorted by their first expert. Of the runs, the first with the lowest :func:`objective`.
 
     Raises
     ------
     ValueError
-        If ``n_restarts`` is no whole number of at least 1; with ``local_search`` also if the weight
-        of an edge is not finite.
+        If ``n_restarts`` is no positive whole number, or with ``local_search`` a weight not finite.
     """
     check_count(n_restarts, "n_restarts")
     best: Groups = []
@@ -207,7 +205,8 @@ def exact(
         Nodes of branch and bound, and rounds of adding inequalities, for each part of a graph
         that falls into parts. Work, not time: the result is the same on a slow machine.
     time_limit
-        Seconds, if the result may depend on the machine.
+        Seconds, if the result may depend on the machine. Without, nothing bounds them: a hard
+        graph of a hundred experts can take minutes and more.
     rng
         Of Algorithm 1's restarts; by default seeded with 0.
 
@@ -219,10 +218,10 @@ def exact(
     Raises
     ------
     ValueError
-        If a limit is negative, or the weight of an edge is not finite.
+        If a limit is negative or NaN, or the weight of an edge is not finite.
     """
-    if min(node_limit, round_limit, time_limit or 0) < 0:
-        raise ValueError(f"no limit may be negative: {node_limit=}, {round_limit=}, {time_limit=}.")
+    if not all(limit >= 0 for limit in (node_limit, round_limit, time_limit or 0)):
+        raise ValueError(f"limits must be 0 or more: {node_limit=}, {round_limit=}, {time_limit=}.")
     edges, weights = graph.edges, graph.finite_weights()
     deadline = np.inf if time_limit is None else time.monotonic() + time_limit
     rng = np.random.default_rng(0) if rng is None else rng

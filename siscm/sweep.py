@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from siscm import partition
-from siscm.checks import BoolArray, FloatArray, IntArray, check_share
+from siscm.checks import BoolArray, FloatArray, IntArray, check_count, check_share
 from siscm.evaluation import log_loss
 from siscm.graph import SimilarityGraph
 from siscm.gumbel import counterfactual_probabilities
@@ -118,15 +118,24 @@ class Cell:
 
     Parameters
     ----------
-    repeat
-        Which experts.
-    n_train, sparsity
-        m and s of the paper.
+    repeat, n_train, sparsity
+        Which experts; m of the paper; and s, to three decimals: so :func:`stream` tells runs apart.
+
+    Raises
+    ------
+    ValueError
+        If m is no positive whole number, or s not in [0, 1] or of more decimals.
     """
 
     repeat: int
     n_train: int
     sparsity: float
+
+    def __post_init__(self) -> None:
+        check_count(self.n_train, "n_train")
+        check_share(self.sparsity, "sparsity")
+        if abs(self.sparsity - round(self.sparsity, 3)) > 1e-9:
+            raise ValueError(f"sparsity is {self.sparsity}; round it to three decimals.")
 
 
 def grid(n_repeats: int, n_train: Sequence[int], sparsities: Sequence[float]) -> list[Cell]:
@@ -135,13 +144,11 @@ def grid(n_repeats: int, n_train: Sequence[int], sparsities: Sequence[float]) ->
     Raises
     ------
     ValueError
-        If there is none, or a number of repeats or of training instances is not positive.
+        If there is none, ``n_repeats`` is no positive whole number, or :class:`Cell` refuses one.
     """
-    if not len(n_train) or not len(sparsities) or min(*n_train, n_repeats) < 1:
-        raise ValueError(
-            f"n_train={list(n_train)}, sparsities={list(sparsities)} and n_repeats={n_repeats} "
-            "must hold at least one positive number each."
-        )
+    check_count(n_repeats, "n_repeats")
+    if 0 in (np.ndim(n_train), np.size(n_train), np.ndim(sparsities), np.size(sparsities)):
+        raise ValueError(f"{n_train=} and {sparsities=} must be lists that are not empty.")
     return [Cell(*of) for of in product(range(n_repeats), n_train, sparsities)]
 
 
@@ -246,18 +253,17 @@ def sweep(
     Raises
     ------
     ValueError
-        If the grid is empty or a number in it is not positive, a sparsity not in [0, 1], there are
-        more test instances than the paper's, or fewer than two experts.
+        If the grid is empty, a number is no positive whole number, :class:`Cell` refuses a
+        sparsity, there are more test instances than the paper's, or fewer than two experts.
     """
     cells = grid(n_repeats, n_train, sparsities)
-    streams = [stream(seed, cell) for cell in cells]
     panels = [
         draw_panel(seed, repeat, max(n_train), n_test, group_sizes) for repeat in range(n_repeats)
     ]
     losses = run_all(pair_losses, ((test,) for _, test in panels), n_repeats, n_jobs, "test sets")
     tasks = (
-        (cell, panels[cell.repeat][0], losses[cell.repeat], rng, thin)
-        for cell, rng in zip(cells, streams, strict=True)
+        (cell, panels[cell.repeat][0], losses[cell.repeat], stream(seed, cell), thin)
+        for cell in cells
     )
     return pd.DataFrame(run_all(run_cell, tasks, len(cells), n_jobs))
 
@@ -278,7 +284,7 @@ def draw_panel(
     ValueError
         If there is no test instance, there are more than :data:`N_TEST`, or fewer than two experts.
     """
-    if not 1 <= n_test <= N_TEST:
+    if check_count(n_test, "n_test") > N_TEST:
         raise ValueError(f"n_test is {n_test}; the sweep has {N_TEST} test instances.")
     if sum(group_sizes) < 2:
         raise ValueError(f"group_sizes={list(group_sizes)}: a pair takes two experts at least.")
@@ -288,13 +294,6 @@ def draw_panel(
 
 
 def stream(seed: int, cell: Cell) -> np.random.Generator:
-    """The random numbers of one run: the same whatever else is run, and in whatever order.
-
-    Raises
-    ------
-    ValueError
-        If the run's sparsity is not in [0, 1].
-    """
-    check_share(cell.sparsity, "sparsity")
+    """The random numbers of one run: the same whatever else is run, and in whatever order."""
     place = (cell.repeat, cell.n_train, round(cell.sparsity * 1000))
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=place))

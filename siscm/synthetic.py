@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import log_softmax
 
-from siscm.checks import BoolArray, FloatArray, check_share
+from siscm.checks import BoolArray, FloatArray, check_count, check_share
 from siscm.opinions import NOT_ASKED, Opinions
 from siscm.simulate import simulate_opinions
 
@@ -78,13 +78,13 @@ def make_synthetic_panel(
     Raises
     ------
     ValueError
-        If a number is not positive.
+        If a number, of groups too, is no positive whole one.
     """
-    if min(n_instances, n_classes, n_features, len(group_sizes), *group_sizes) < 1:
-        raise ValueError(
-            f"n_instances={n_instances}, n_classes={n_classes}, n_features={n_features} and every "
-            f"one of group_sizes={tuple(group_sizes)} must be at least 1."
-        )
+    counts = {"n_instances": n_instances, "n_classes": n_classes, "n_features": n_features}
+    counts |= {"the number of groups": len(group_sizes)}
+    counts |= {f"group_sizes[{i}]": size for i, size in enumerate(group_sizes)}
+    for what, count in counts.items():
+        check_count(count, what)
     ends = np.cumsum(group_sizes)
     groups = [list(range(end - size, end)) for end, size in zip(ends, group_sizes, strict=True)]
     experts, features, noises = rng.spawn(3)

@@ -170,8 +170,8 @@ def test_copying_is_wrong_as_often_as_two_experts_differ() -> None:
 
 
 def test_refusals() -> None:
-    for wrong in ({"n_train": ()}, {"sparsities": ()}, {"n_repeats": 0}):
-        with pytest.raises(ValueError, match="at least one positive number"):
+    for wrong in ({"n_train": ()}, {"n_train": 5}, {"sparsities": ()}):
+        with pytest.raises(ValueError, match="must be lists that are not empty"):
             learned_sweep(0, **(SMALL | wrong))
     with pytest.raises(ValueError, match="a pair takes two experts"):
         learned_sweep(0, **SMALL, group_sizes=(1,))

@@ -502,8 +502,9 @@ def test_a_gap_is_never_negative() -> None:
 def test_exact_refuses_limits_and_weights_it_cannot_use() -> None:
     graph = graph_of(np.full((3, 3), -1.0))
     for limit in ("node_limit", "round_limit", "time_limit"):
-        with pytest.raises(ValueError, match=f"negative: .*{limit}=-1"):
-            partition.exact(graph, **{limit: -1})
+        for wrong in (-1, np.nan):
+            with pytest.raises(ValueError, match=f"limits must be 0 or more: .*{limit}={wrong}"):
+                partition.exact(graph, **{limit: wrong})
     for value in (np.nan, np.inf, -np.inf):
         weights = np.full((3, 3), -1.0)
         weights[1, 2] = value

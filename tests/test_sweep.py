@@ -91,6 +91,14 @@ def test_every_run_has_a_stream_of_its_own_and_every_repeat_its_experts() -> Non
     assert not (panels[0].X == panels[1].X).any()
 
 
+def test_no_two_sparsities_share_a_stream() -> None:
+    """Those that would are refused; a rest of rounding is no other sparsity."""
+    assert stream(0, Cell(0, 9, 0.1)).random() == stream(0, Cell(0, 9, 1 - 0.9)).random()
+    assert stream(0, Cell(0, 9, 0.1)).random() != stream(0, Cell(0, 9, 0.101)).random()
+    with pytest.raises(ValueError, match=r"sparsity is 0\.1004; round it to three decimals"):
+        stream(0, Cell(0, 9, 0.1004))
+
+
 def test_what_sparsity_means_can_be_given(runs) -> None:
     """Here, nothing: all stay."""
     found = sweep(3, **SMALL, group_sizes=SIZES, thin=lambda opinions, sparsity, rng: opinions)
@@ -128,9 +136,8 @@ def test_fewer_test_instances_are_the_first_of_more() -> None:
     for one, other in zip(few, (more[0], more[1].part(0, 7)), strict=True):
         np.testing.assert_array_equal(one.X, other.X)
         np.testing.assert_array_equal(one.opinions.labels, other.opinions.labels)
-    for wrong in (0, 1001):
-        with pytest.raises(ValueError, match=f"n_test is {wrong}; the sweep has 1000"):
-            sweep(0, n_test=wrong)
+    with pytest.raises(ValueError, match="n_test is 1001; the sweep has 1000"):
+        sweep(0, n_test=1001)
 
 
 def test_two_opinions_an_instance_are_enough_to_run() -> None:
@@ -151,10 +158,18 @@ def test_two_experts_have_defined_answers(sizes) -> None:
     assert found["ari"].tolist() == [1.0]
 
 
-def test_an_empty_grid_is_refused() -> None:
-    for wrong in ({"n_train": ()}, {"sparsities": ()}, {"n_repeats": 0}, {"n_train": (0, 5)}):
-        with pytest.raises(ValueError, match="at least one positive number"):
-            sweep(0, **(SMALL | wrong), group_sizes=SIZES)
+@pytest.mark.parametrize("wrong", [{"n_train": ()}, {"n_train": 5}, {"sparsities": ()}])
+def test_an_empty_grid_is_refused(wrong) -> None:
+    with pytest.raises(ValueError, match=r"n_train=.* and sparsities=.* must be lists"):
+        sweep(0, **(SMALL | wrong), group_sizes=SIZES)
+
+
+@pytest.mark.parametrize("number", [0, 5.0, 2.5, np.nan])
+@pytest.mark.parametrize("name", ["n_train", "n_repeats", "n_test"])
+def test_what_is_no_positive_whole_number_is_refused(name, number) -> None:
+    wrong = {name: (10, number) if name == "n_train" else number}
+    with pytest.raises(ValueError, match=f"{name} must be a whole number of at least 1"):
+        sweep(0, **(SMALL | wrong), group_sizes=SIZES)
 
 
 @pytest.mark.parametrize("thin", [sparsify, thin_out])
