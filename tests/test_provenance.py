@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import inspect
 import json
 import re
@@ -12,10 +13,10 @@ from pkgutil import resolve_name
 from typing import Any
 
 import pytest
+from uses import link, reached, the_package, used
 
 from siscm import pages, paper_numbers, provenance
 from siscm.paper import (
-    CHECKED,
     DIFFERS,
     MEANING,
     NOT_RUN,
@@ -32,11 +33,6 @@ from siscm.statements import SECTIONS, STATEMENTS
 ROOT = Path(__file__).parents[1]
 ITEMS = [item for items in PARTS.values() for item in items]
 CHAPTERS = {path.stem: path.read_text("utf-8") for path in (ROOT / "notebooks").glob("*.md")}
-TESTS = "".join(
-    path.read_text("utf-8")
-    for path in (ROOT / "tests").rglob("*.py")
-    if path != Path(__file__).resolve()
-)
 # Everything that the paper's source gives a label to, but its sections and two questions.
 # fmt: off
 LABELS = (
@@ -87,8 +83,7 @@ def use(real: dict[str, Any] | None, monkeypatch: pytest.MonkeyPatch) -> dict[st
 
 def anchors(text: str) -> set[str]:
     """The headings of a chapter, as a link names them."""
-    headings = re.findall(r"^#{1,3} (.+)$", text, re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    return {link(heading) for heading in re.findall(r"^#{1,3} (.+)$", text, re.MULTILINE)}
 
 
 def test_each_label_of_the_papers_source_has_one_item() -> None:
@@ -122,14 +117,80 @@ def test_chapter_and_heading_exist(item: Item) -> None:
     assert item.anchor in anchors(CHAPTERS[item.chapter])
 
 
+RECORDED = reached(name for name in the_package() if name.startswith("record."))
+STATED = {f"theorems.{statement.check.__name__}" for statement in STATEMENTS}
+
+
+def astray(item: Item) -> set[str]:
+    """Functions of an item that its chapter does not use, or none of them under its heading.
+
+    What is on the raw file may be used by ``make record`` instead; a check of a numbered statement
+    by that statement's chapter, as ``test_statements.py`` sees.
+    """
+    named = {".".join(name.split(".")[:2]) for name in item.functions}
+    here = used(item.chapter, item.anchor)
+    elsewhere = STATED | (RECORDED if item.source in ("raw", "counts") else set())
+    pictures = {name for name in named if name.startswith("plots")}
+    return (
+        named - used(item.chapter) - elsewhere
+        | pictures - here
+        | (set() if named & here else named)
+    )
+
+
 @each
-def test_functions_exist_and_what_is_called_checked_is_used(item: Item) -> None:
+def test_functions_exist_and_are_used_where_the_link_leads(item: Item) -> None:
     assert item.functions
-    for name in item.functions:
-        assert callable(resolve_name(f"siscm.{name}")), name
-        if item.plain == CHECKED:
-            word = rf"\b{name.rpartition('.')[2]}\b"
-            assert re.search(word, TESTS + CHAPTERS[item.chapter]), name
+    assert all(callable(resolve_name(f"siscm.{name}")) for name in item.functions)
+    assert astray(item) == set()
+
+
+@pytest.mark.parametrize(
+    ("name", "changed"),
+    [
+        ("Figure 8", {"functions": ["plots_experiment.draw_confusion"]}),
+        ("Figure 9", {"functions": ["evaluation.confusion", "plots_experiment.draw_group_sizes"]}),
+        ("Table 1", {"anchor": "sizes"}),
+        ("Table 1", {"functions": ["evaluation.summaries", "evaluation.accuracy"]}),
+        ("Figure 6", {"anchor": "the-claim-as-a-figure"}),
+        ("Equation 5", {"chapter": "06_finding_groups", "anchor": "violations"}),
+    ],
+)
+def test_a_link_or_a_function_that_is_another_items_is_noticed(
+    name: str, changed: dict[str, Any]
+) -> None:
+    (item,) = (item for item in ITEMS if item.name == name)
+    assert astray(item) == set()
+    other = dataclasses.replace(item, **changed)
+    assert other.anchor in anchors(CHAPTERS[other.chapter])
+    assert astray(other)
+
+
+def in_order(items: list[Item]) -> bool:
+    """Whether figures and equations, in the order of their numbers, are in that of sections.
+
+    The paper's source is not here, so no test can say more of sections than that; those of the
+    numbered statements come from ``siscm/statements.py``.
+    """
+    for kind in ("Figure", "Equations?"):
+        found = [(re.fullmatch(rf"{kind} (\d+)( .*)?", item.name), item.section) for item in items]
+        numbered = sorted((int(match[1]), section) for match, section in found if match)
+        places = [(section.startswith("Appendix"), section) for _, section in numbered]
+        if len(places) < 8 or places != sorted(places):
+            return False
+    return True
+
+
+@pytest.mark.parametrize(
+    ("name", "section"), [("Figure 8", "Appendix A"), ("Equation 5", "Section 3")]
+)
+def test_sections_follow_the_numbers(name: str, section: str) -> None:
+    moved = [
+        dataclasses.replace(item, section=section) if item.name == name else item for item in ITEMS
+    ]
+    assert in_order(ITEMS)
+    assert moved != ITEMS
+    assert not in_order(moved)
 
 
 @each
@@ -300,7 +361,7 @@ class TestExpected:
     def test_the_readme_names_every_file_and_only_tests_that_exist(self) -> None:
         rows = set(re.findall(r"^\| `(\w+\.json)`", self.README, re.MULTILINE))
         assert rows == {path.name for path in self.FILES}
-        for name in re.findall(r"`(tests/\w+\.py)`", self.README):
+        for name in re.findall(r"`((?:tests|notebooks)/\w+\.\w+)`", self.README):
             text = (ROOT / name).read_text("utf-8")
             assert re.search(r"expected|provenance|_again", text), name
 
