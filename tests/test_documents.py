@@ -1,14 +1,19 @@
-"""What README and cheat sheet say runs; the reference leaves nothing out."""
+"""What README and cheat sheet say runs; the reference and CONTRIBUTING name what there is."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import numpy as np
 import pytest
+from mutation_score import DEMANDED
+from test_prose import figures
+from uses import imports
 
 import siscm
 
 ROOT = Path(__file__).parents[1]
+MODULES = {path.stem for path in (ROOT / "siscm").glob("[!_]*.py")}
 
 
 def blocks(document):
@@ -61,4 +66,72 @@ def test_every_line_of_the_cheat_sheet_runs():
 def test_the_reference_has_every_module_once():
     pages = "".join(path.read_text("utf-8") for path in (ROOT / "book" / "api").glob("*.md"))
     named = re.findall(r"^\.\. automodule:: siscm\.(\w+)$", pages, re.MULTILINE)
-    assert sorted(named) == sorted(path.stem for path in (ROOT / "siscm").glob("[!_]*.py"))
+    assert sorted(named) == sorted(MODULES)
+
+
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+
+
+def drawn(text):
+    """The modules in the picture of CONTRIBUTING: listed in a column, or with an underscore."""
+    (picture,) = re.findall(r"```text\n(.*?)```", text, re.DOTALL)
+    columns = re.split(r"\n| {2,}|: ", re.sub(r" \([^)]*\)|plots_\*, ", "", picture))
+    lists = [column.strip() for column in columns if re.fullmatch(r" *\w+(, \w+)* *", column)]
+    names = {name for names in lists for name in names.split(", ")}
+    return names | set(re.findall(r"\b[a-z]+_[a-z]+\b", picture))
+
+
+def fails_under():
+    """What CONTRIBUTING says of the least that coverage and mutants may reach."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    least = project["tool"]["coverage"]["report"]["fail_under"]
+    yield f"| which branches of the package its tests reach; fails under {least} %"
+    yield f"to see whether their tests notice; fails under {100 * DEMANDED:.0f} %"
+
+
+def astray(text):
+    """What CONTRIBUTING says and is not so."""
+    yield from drawn(text) - MODULES
+    rows = re.findall(r"^\|[^|]*\|([^|]*)\| ((?:\d\d(?:, | to )?)+) \|$", text, re.MULTILINE)
+    for modules, chapters in rows:
+        first, to, last = chapters.partition(" to ")
+        numbers = range(int(first), int(last) + 1) if to else map(int, chapters.split(", "))
+        for n in numbers:
+            if not imports(f"{n:02}_*") & set(re.findall(r"`(\w+)`", modules)):
+                yield f"chapter {n:02} and {modules}"
+        text = text.replace(f"| {chapters} |", "")
+    for words in fails_under():
+        if words not in text:
+            yield words
+        text = text.replace(words, "")
+    # the figures of the mutants are compared with their list in test_mutation_score.py
+    yield from figures(re.sub(r"Of [\d,]+ small changes[^(]*\([^)]*\)", "", text))
+    yield from re.findall(r"\b(?:seconds?|minutes?|hours?)\b", text)
+
+
+def test_contributing_says_what_is_so():
+    assert list(astray(CONTRIBUTING)) == []
+    assert len(drawn(CONTRIBUTING)) > 30
+
+
+@pytest.mark.parametrize(
+    ("here", "wrong"),
+    [
+        ("marginals, pooled ", "marginals, pouled "),
+        ("sources, registry (hashes)", "sources, registri (hashes)"),
+        ("SISCM_DATA: panels,", "SISCM_DATA: pannels,"),
+        ("; sharing_fit learns", "; sharing_fits learns"),
+        (" partition    ", " partitions   "),
+        ("| 05 |", "| 15 |"),
+        ("| 10 to 13 |", "| 09 to 13 |"),
+        ("| 14, 15 |", "| 13, 15 |"),
+        ("fails under 95 %", "fails under 75 %"),
+        ("fails under 90 %", "fails under 80 %"),
+        ("`make coverage` says", "They reach 58 % of the package; `make coverage` says"),
+        ("(long; installs", "(nine hours; installs"),
+        ("noticed 2,312 (95 %)", "noticed 2,312 (95 %) of 15"),
+    ],
+)
+def test_what_contributing_says_that_is_not_so_is_noticed(here, wrong):
+    assert CONTRIBUTING.count(here) == 1
+    assert list(astray(CONTRIBUTING.replace(here, wrong)))

@@ -209,7 +209,11 @@ def troubles(page: Page) -> list[str]:
     found = [trouble(code, page) for code in page.inline]
     for block in page.blocks:
         lines = (line.partition("#")[0].strip() for line in block.splitlines())
-        found += [unknown_make(line) for line in lines if line.startswith("make ")]
+        for line in lines:  # a command by itself, or in a picture
+            whole = (
+                [line] if line.startswith("make ") else re.findall(r"(?<=[-,] )make [\w-]+", line)
+            )
+            found += map(unknown_make, whole)
         for name in re.findall(r"(?<![\w*])[\w./]+\.(?:py|md|json)\b", block):
             if not (file_exists(name) or file_exists(f"siscm/{name}")):
                 found.append(f"no file {name!r}")
@@ -258,7 +262,10 @@ def test_what_does_not_exist_is_noticed(wrong: str) -> None:
     assert troubles(Page(f"Text `{wrong}`."))
 
 
-@pytest.mark.parametrize("block", ["make bok   # x", "  -> models.py", "see tests/test_nothing.py"])
+@pytest.mark.parametrize(
+    "block",
+    ["make bok   # x", "  -> models.py", "see tests/test_nothing.py", "x -- make outpits --> y"],
+)
 def test_blocks_are_read_too(block: str) -> None:
     assert troubles(Page("```\nmake book  # run\nmodel.py\ntests/test_mentions.py\n```")) == []
     assert troubles(Page(f"```text\n{block}\n```"))
