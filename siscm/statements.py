@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -63,6 +65,25 @@ class Statement:
         lines = _lines(self.chapter)
         return lines[lines.index(f":label: {self.label}") - 1].partition("} ")[2]
 
+    @property
+    def n(self) -> int:
+        """What the chapter gives to the function that draws the models, or leaves to its default.
+
+        Raises
+        ------
+        ValueError
+            If the chapter does not run the check on these models.
+        """
+        text = "\n".join(_lines(self.chapter))
+        check, models = self.check.__name__, self.models.__name__
+        call = re.search(rf"theorems\.{check},\s+populations\.{models}\(rng(?:, (\w+))?\)", text)
+        if call is None:
+            raise ValueError(f"{self.chapter} does not run {check} on {models}.")
+        if call[1] is None:
+            return int(inspect.signature(self.models).parameters["n"].default)
+        named = re.search(rf"^{call[1]} = (\d+)$", text, re.MULTILINE)
+        return int(named[1] if named else call[1])
+
 
 STATEMENTS = (
     Statement(theorems.definition_1, "def-set-invariance", SILENT, silent_or_talking),
@@ -96,7 +117,7 @@ def statements_page() -> str:
     rows = "\n".join(
         f"| {{prf:ref}}`{s.label}` | {s.name} | {SECTIONS[s.chapter]} | "
         f"[{title_of(s.chapter)}](../notebooks/{s.chapter}.ipynb) | `{s.check.__name__}` | "
-        f"{BROKEN[s.models]} |"
+        f"{s.n:,} | {BROKEN[s.models]} |"
         for s in STATEMENTS
     )
     drawn = "\n".join(
@@ -121,13 +142,12 @@ statement:
 `pytest tests/test_theorems.py -k definition_1`.
 
 :::{{container}} siscm-statements
-| statement | what it says | paper's section | chapter | check and tests | broken when |
-|---|---|---|---|---|---|
+| statement | what it says | paper's section | chapter | check and tests | n | broken when |
+|---|---|---|---|---|---|---|
 {rows}
 :::
 
 The random models, of few experts, labels and noises each, are drawn by functions of
-`siscm/populations.py`. In the chapters n is the default of the function, unless
-the call there gives another:
+`siscm/populations.py`, n as in the table:
 
 {drawn}"""
