@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.base import clone
 
 from siscm.answers import disagreement_table, second_opinions_table
 from siscm.asking import value_of_asking
@@ -16,8 +17,8 @@ from siscm.graded import GradedSISCM
 from siscm.names import plain
 from siscm.opinions import NOT_ASKED, Opinions
 
-N_SAMPLES = 500
-"""Draws where several opinions on a case share a Gumbel noise, with more than two labels."""
+N_PARTS = 5
+"""Parts of the instances learned from, each of which is answered about by the others."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,7 +47,12 @@ class NewCases:
 
     @classmethod
     def about(
-        cls, model: GradedSISCM, X: pd.DataFrame, said: Opinions, shown: pd.Index[Any]
+        cls,
+        model: GradedSISCM,
+        X: pd.DataFrame,
+        said: Opinions,
+        shown: pd.Index[Any],
+        learned: Opinions,
     ) -> NewCases:
         """The cases of some opinions.
 
@@ -55,11 +61,13 @@ class NewCases:
         model
             Fitted.
         X
-            Features of these instances at least.
+            Features of these instances, and of those learned from.
         said
             Opinions on the cases by all experts of the model.
         shown
             Who is to be shown, and can be asked.
+        learned
+            What the model was learned from.
         """
         spoke = said.experts[np.unique(said.expert_codes)]
         experts = said.experts[said.experts.isin(shown) | said.experts.isin(spoke)]
@@ -68,8 +76,7 @@ class NewCases:
         everybody = Opinions.from_codes(
             np.zeros(shape, dtype=np.int64), said.instances, experts, said.classes
         )
-        log_p = model.log_marginals(X.loc[said.instances], everybody)
-        cases = log_p.reshape(*shape, said.n_classes)
+        cases = unseen(model, X, learned, everybody).reshape(*shape, said.n_classes)
         return cls(among(model, experts), cases, said, np.asarray(experts.isin(shown)))
 
     def some(self, n: int) -> NewCases:
@@ -80,6 +87,20 @@ class NewCases:
         kept = np.concatenate([first, np.flatnonzero(~spoken)[: n - len(first)]])
         said = self.said.select(instances=self.said.instances[kept])
         return replace(self, log_p=self.log_p[kept], said=said)
+
+    def remark(self) -> str:
+        """How much was said about the cases, and what cannot be told about them therefore."""
+        votes = self.said.n_by_instance
+        if not ((self.said.labels == NOT_ASKED) & self.shown).any():
+            return (
+                "Nobody is left to ask: everybody who could be has spoken. Second opinions are for "
+                "instances that some have not judged: add such to the file of opinions, or some "
+                "that nobody has judged to that of features."
+            )
+        none, one = int((votes == 0).sum()), int((votes == 1).sum())
+        counts = f"{none} without an opinion, {one} with one, {len(votes) - none - one} with more."
+        nobody = " Who would contradict is told only about cases with one opinion."
+        return f"{len(votes)} case(s): {counts}{'' if one else nobody}"
 
     def law(self) -> FloatArray:
         """(n, s, k): what each expert would say, given what others said about the case."""
@@ -115,7 +136,8 @@ class NewCases:
     def disagreement(self) -> pd.DataFrame:
         """Who is likeliest to contradict, about the cases with just one opinion.
 
-        As :meth:`siscm.graded.GradedSISCM.rank_disagreement`, of the experts in question.
+        As :meth:`siscm.graded.GradedSISCM.rank_disagreement`, of the experts in question. Empty if
+        there is no such case.
         """
         one = np.flatnonzero(self.said.n_by_instance == 1)
         names = self.said.instances[one]
@@ -144,5 +166,34 @@ def among(model: GradedSISCM, experts: pd.Index[Any]) -> GradedSISCM:
     kept = {plain(expert) for expert in experts}
     groups = ([expert for expert in group if expert in kept] for group in model.partition_)
     some.partition_ = [group for group in groups if group]
-    some.n_samples = min(model.n_samples, N_SAMPLES)
     return some
+
+
+def unseen(model: GradedSISCM, X: pd.DataFrame, learned: Opinions, asked: Opinions) -> FloatArray:
+    """Log-marginals (n_opinions, k), about no instance by marginals that have seen it.
+
+    The instances learned from are dealt into :data:`N_PARTS` parts, and marginals learned once more
+    from the others answer about each; groups and sharing stay as they are. What is said about an
+    instance does not depend on which others are asked about. Takes as long as learning marginals,
+    once for each part that is asked about.
+
+    Parameters
+    ----------
+    model, learned
+        Fitted, and to which opinions.
+    X
+        Features of all instances in question. Without a column marginals know of no instance.
+    asked
+        About which instances, and by whom; the labels do not matter.
+    """
+    log_p = model.log_marginals(X.loc[asked.instances], asked)
+    part = np.random.default_rng(0).permutation(len(learned.instances)) % N_PARTS
+    place = learned.instances.get_indexer(asked.instances)
+    of_case = np.where(place < 0, -1, part[place])
+    for number in np.unique(of_case[of_case >= 0]) if X.shape[1] else ():
+        others = learned.select(instances=learned.instances[part != number])
+        marginals = clone(model.marginals_).fit(X.loc[others.instances], others)
+        here = of_case == number
+        some = asked.select(instances=asked.instances[here])
+        log_p[here[asked.instance_codes]] = marginals.log_marginals(X.loc[some.instances], some)
+    return log_p

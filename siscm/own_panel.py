@@ -55,13 +55,14 @@ class OwnPanel:
     def cases(self, few: int = 1) -> pd.Index[Any]:
         """New cases: the instances with at most so many opinions, the fewest first.
 
-        Without any, the twenty instances with the fewest opinions, so that there is something
-        to look at.
+        Without any, a tenth of the instances, twenty at most, with the fewest opinions, so that
+        there is something to look at; but none that every expert has spoken about, for there
+        nobody is left to ask.
         """
         counts = self.opinions.n_by_instance
         order = np.argsort(counts, kind="stable")
-        n = int((counts <= few).sum())
-        return self.opinions.instances[order[: n or 20]]
+        n, n_open = int((counts <= few).sum()), int((counts < len(self.opinions.experts)).sum())
+        return self.opinions.instances[order[: n or min(20, -(-len(counts) // 10), n_open)]]
 
     def __repr__(self) -> str:
         features = f"{self.X.shape[1]} features" if self.X.shape[1] else "no features"

@@ -22,7 +22,7 @@ from siscm.names import as_index, plain
 from siscm.opinions import Opinions
 from siscm.own_cases import NewCases
 from siscm.own_features import marginals_for
-from siscm.own_panel import OwnPanel
+from siscm.own_panel import LEAST_TWICE, OwnPanel
 from siscm.sharing_fit import NoiseChoice
 
 MOST_CELLS = 150_000
@@ -139,6 +139,8 @@ class Report:
     def cases(self, instances: Iterable[Hashable] | None = None) -> NewCases:
         """New cases, and what the model infers about them.
 
+        Instances that were learned from may be among them: see :func:`siscm.own_cases.unseen`.
+
         Parameters
         ----------
         instances
@@ -146,7 +148,7 @@ class Report:
         """
         about = self.panel.cases() if instances is None else as_index(list(instances))
         said = self.panel.opinions.select(instances=about)
-        return NewCases.about(self.model, self.panel.X, said, self.shown)
+        return NewCases.about(self.model, self.panel.X, said, self.shown, self.learned)
 
 
 def make_report(
@@ -181,8 +183,8 @@ def make_report(
 def learning(panel: OwnPanel, most_cells: int | None, rng: np.random.Generator) -> Opinions:
     """The opinions to learn from, of all experts.
 
-    With features, instances with one opinion are kept out, so that no answer about them comes from
-    marginals that have seen it; unless most opinions are on such.
+    With features, new cases are kept out, so that no answer about them comes from a model that has
+    seen what was said there; unless most opinions are about such, or too few would be left.
 
     Parameters
     ----------
@@ -194,9 +196,9 @@ def learning(panel: OwnPanel, most_cells: int | None, rng: np.random.Generator) 
         Draws the instances.
     """
     votes = panel.opinions.n_by_instance
-    several = votes > 1
-    apart = panel.X.shape[1] > 0 and votes[several].sum() * 2 >= votes.sum()
-    kept = np.flatnonzero(several if apart else votes > 0)
+    rest = ~panel.opinions.instances.isin(panel.cases())
+    enough = votes[rest].sum() * 2 >= votes.sum() and (votes[rest] > 1).sum() >= LEAST_TWICE
+    kept = np.flatnonzero((votes > 0) & (rest if panel.X.shape[1] and enough else True))
     if most_cells is not None:
         kept = rng.permutation(kept)
         cells = np.cumsum(votes[kept]) * panel.opinions.n_classes

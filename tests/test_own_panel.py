@@ -322,7 +322,13 @@ def test_new_cases_are_those_with_few_opinions_the_fewest_first(check):
     panel = check(said_table(rows), more).panel
     assert panel.cases().tolist() == ["zero", "one"]
     assert panel.cases(few=0).tolist() == ["zero"]
-    assert len(check().panel.cases()) == 20  # for want of any, some to look at
+
+
+def test_for_want_of_new_cases_those_with_fewest_opinions_but_none_fully_judged(check):
+    assert check().panel.cases().empty  # nobody is left to ask
+    assert check(said_table().iloc[:-1]).panel.cases().tolist() == ["029"]
+    fewer = said_table().drop(index=[1, 10, 20, 21, 30])
+    assert check(fewer).panel.cases().tolist() == ["000", "003", "006"]
 
 
 TEXT = st.text(st.sampled_from('01 ab",;\n.né'), max_size=4)

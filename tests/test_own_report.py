@@ -101,6 +101,70 @@ def test_if_most_opinions_stand_alone_they_are_learned_from(panel):
     assert len(learned) == len(thin.opinions)
 
 
+def contradicted(panel, case):
+    """The panel if everybody had said something else about a case."""
+    said = panel.opinions
+    here = said.instance_codes == said.instances.get_loc(case)
+    labels = np.where(here, (said.label_codes + 1) % said.n_classes, said.label_codes)
+    return replace(panel, opinions=replace(said, label_codes=labels))
+
+
+@pytest.fixture(scope="module")
+def judged_twice(panel):
+    """Without new cases: at least two opinions about every instance, and some miss one."""
+    several = panel.opinions.instances[panel.opinions.n_by_instance > 1][:60]
+    return replace(panel, opinions=panel.opinions.select(several), X=panel.X.loc[several])
+
+
+def test_taken_for_new_is_not_learned_from_whatever_was_said_there(judged_twice):
+    new = judged_twice.cases()
+    assert len(new) == 6
+    one, other = (make_report(p) for p in (judged_twice, contradicted(judged_twice, new[0])))
+    assert one.learned.instances.intersection(new).empty
+    pd.testing.assert_frame_equal(one.model.sharing_, other.model.sharing_)
+    np.testing.assert_array_equal(one.cases().log_p, other.cases().log_p)
+
+
+def test_habits_that_answer_about_a_case_learned_from_have_not_seen_it(judged_twice):
+    learned = learning(judged_twice, None, np.random.default_rng(0)).instances
+    some = learned[[3, 20, 30]]
+    one, other = (make_report(p) for p in (judged_twice, contradicted(judged_twice, some[0])))
+    log_p = one.cases(some).log_p
+    np.testing.assert_array_equal(log_p[0], other.cases(some).log_p[0])
+    np.testing.assert_array_equal(log_p[0], one.cases(some[:1]).log_p[0])  # whoever is beside it
+    seen = [r.model.log_marginals(judged_twice.X.loc[some])[0] for r in (one, other)]
+    assert np.abs(seen[0] - seen[1]).max() > 1e-4
+    plain = np.exp(one.model.log_marginals(judged_twice.X.loc[some]))
+    apart = [np.abs(np.exp(log_p) - np.roll(plain, shift, axis=1)).mean() for shift in range(5)]
+    assert 2 * apart[0] < min(apart[1:])  # each expert's are near to her own
+    bare = make_report(replace(judged_twice, X=judged_twice.X[[]], kinds={}))
+    np.testing.assert_array_equal(
+        bare.cases(some).log_p, bare.model.log_marginals(np.empty((3, 0)))
+    )
+
+
+def test_if_everybody_spoke_about_everything_words_say_that_nobody_is_left(panel):
+    codes = np.random.default_rng(0).integers(2, size=(40, 4))
+    names = [f"i{i:02}" for i in range(40)]
+    said = Opinions.from_codes(codes, names, list("ABCD"), ["no", "yes"])
+    report = make_report(replace(panel, opinions=said, X=pd.DataFrame(index=names), kinds={}))
+    for cases in (report.cases(), report.cases(names[:2])):
+        assert cases.some(4).disagreement().empty
+        assert cases.some(8).asking().empty
+        assert cases.some(4).remark().startswith("Nobody is left to ask: everybody who could")
+        assert len(cases.at_a_glance()) == 4
+    assert report.sizes()["new cases"] == 0
+    assert len(report.learned) == 160
+
+
+def test_what_is_not_told_about_cases_is_said(panel, report, judged_twice):
+    assert report.cases().remark() == "8 case(s): 2 without an opinion, 6 with one, 0 with more."
+    two = report.cases(panel.cases()[:2])
+    assert two.disagreement().empty
+    assert two.remark().endswith("Who would contradict is told only about cases with one opinion.")
+    assert not two.asking().empty
+
+
 def test_a_large_panel_is_learned_from_a_part(panel):
     k = panel.opinions.n_classes
     parts = [learning(panel, 100 * k, np.random.default_rng(seed)) for seed in (0, 0, 1)]
@@ -125,8 +189,7 @@ def test_what_asking_is_worth_is_what_the_model_says(panel, report):
     names = panel.cases()
     said = panel.opinions.select(instances=names)
     log_p = report.model.log_marginals(panel.X.loc[names])
-    model = report.model.set_params(n_samples=500)
-    direct = value_of_asking(model, log_p, said.labels, None, names)
+    direct = value_of_asking(report.model, log_p, said.labels, None, names)
     table = report.cases().asking()
     both = table.merge(direct, on=["instance", "expert"], suffixes=("", "_direct"))
     assert len(both) == len(table) == len(direct)
