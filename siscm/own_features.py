@@ -18,7 +18,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from siscm.own_files import ROW, Outcome, Problems, plain_name, read_csv, rows, to_number
+from siscm.checks import BoolArray
+from siscm.own_files import Outcome, Problems, plain_name, read_csv, rows, to_number, told
 from siscm.own_opinions import find_columns, same_spelling, without_repeats
 from siscm.pooled import PooledMarginals
 
@@ -29,6 +30,9 @@ WORDS = 4
 
 MOSTLY = 0.9
 """Share of numbers among a column's values from which the others are taken for gaps."""
+
+MOST_TWICE = 0.5
+"""Share of instances in several rows from which a table is taken for one of opinions."""
 
 LARGEST = 1e100
 """Numbers beyond are taken for infinite: their squares are."""
@@ -49,7 +53,7 @@ FEW_CELLS = 30_000
 
 def read_features(
     path: Path,
-    instance: str,
+    columns: Mapping[str, str],
     about: set[str] | None,
     kinds: Mapping[str, Kind],
     problems: Problems,
@@ -63,32 +67,47 @@ def read_features(
     ----------
     path
         A CSV file with a row an instance.
-    instance
-        The column that holds the ids.
+    columns
+        The name of the column of each role in the opinions; ``instance`` holds the ids here, too.
     about
         Instances with opinions, from which medians are taken; None if unknown.
     kinds
         Of columns that are not to be guessed.
     """
-    table = read_csv(path, problems, [instance])
+    table = read_csv(path, problems, [columns["instance"]])
     if table is None:
         return None
-    names = find_columns(table, {"instance": instance}, problems)
+    names = find_columns(table, {"instance": columns["instance"]}, problems)
     if names is None:
         return None
     given = _given_kinds(kinds, table, problems)
     if given is None:
         return None
-    table = _one_row_each(table, names["instance"], problems)
-    if about is not None:
-        strangers = [name for name in table.index if name not in about]
-        if len(strangers) < len(table):
-            trouble = "instances with features but without opinions"
-            problems.add("look", trouble, "Nothing: they are taken for new cases.", strangers)
-    learned = table.index.isin(about) if about is not None else np.ones(len(table), dtype=bool)
-    if not learned.any():
-        learned[:] = True
-    return _columns(table, learned, given, problems)
+    name = names["instance"]
+    if _are_opinions(table, name, [columns["expert"], columns["label"]], problems):
+        return None
+    table = _one_row_each(table, name, problems)
+    ids = table.pop(name)
+    known = np.ones(len(table), dtype=bool) if about is None else np.asarray(ids.isin(about))
+    learned = known if known.any() else ~known
+    if about is not None and known.any():
+        table, ids, learned = _new_cases(table, ids, known, problems)
+    X, found = _columns(table, learned, given, problems)
+    return X.set_axis(pd.Index(ids, name="instance")).sort_index(), found
+
+
+def _new_cases(
+    table: pd.DataFrame, ids: pd.Series[str], known: BoolArray, problems: Problems
+) -> tuple[pd.DataFrame, pd.Series[str], BoolArray]:
+    """Without the instances of which nothing is known at all, which may be half a text."""
+    void = ~known & table.isna().all(axis=1).to_numpy() & (table.shape[1] > 0)
+    trouble = "rows without features about instances without opinions"
+    advice = "Nothing; or put quotes around texts of several lines."
+    problems.add("left out", trouble, advice, rows(table.index[void]))
+    trouble = "instances with features but without opinions"
+    new = rows(table.index[~known & ~void])
+    problems.add("look", trouble, "Nothing: they are taken for new cases.", new)
+    return table[~void], ids[~void], known[~void]
 
 
 def _given_kinds(
@@ -102,25 +121,39 @@ def _given_kinds(
         strange += [kind for kind in given.values() if kind not in get_args(Kind)]
         if not strange:
             return given
-        has = ", ".join(map(repr, table.columns[:8]))
+        has = ", ".join(repr(told(column)) for column in table.columns[:8])
         trouble = f"kinds= names {strange}; the columns are {has}"
     advice = f"Give {{column: kind}}, of {', '.join(get_args(Kind))}."
     problems.add("fatal", trouble, advice)
     return None
 
 
+def _are_opinions(table: pd.DataFrame, name: str, roles: list[str], problems: Problems) -> bool:
+    """Whether it is a table of opinions, which is a problem: answers would know the answers."""
+    has = {column.casefold() for column in table.columns}
+    trouble = "looks like opinions: "
+    if all(plain_name(role).casefold() in has for role in roles):
+        trouble += f"it has the columns {' and '.join(map(repr, roles))}"
+    elif (table.drop_duplicates()[name].value_counts() > 1).mean() > MOST_TWICE:
+        trouble += "most instances have several rows that differ"
+    else:
+        return False
+    advice = "Give what is known before anybody speaks, a row an instance; or set FEATURES = None."
+    problems.add("fatal", trouble, advice)
+    return True
+
+
 def _one_row_each(table: pd.DataFrame, name: str, problems: Problems) -> pd.DataFrame:
-    """The table by instance, each once."""
+    """The rows of the table, each instance once."""
     gaps = table.index[table[name].isna()]
     problems.add("left out", "rows without an instance", "Give their ids.", rows(gaps))
     table = table.dropna(subset=[name]).copy()  # older pandas takes it for a part of the first
     table[name] = same_spelling(table[name], "instance", problems)
     table = without_repeats(table, "rows", problems)
     again = table.duplicated(name)
-    where = [f"{one!r} ({ROW} {row})" for row, one in table.loc[again, name].items()]
     trouble = "instances described again, and otherwise: the first row counts"
-    problems.add("mended", trouble, "Keep the row that is right.", where)
-    return table[~again].set_index(name).rename_axis("instance")
+    problems.add("mended", trouble, "Keep the row that is right.", rows(table.index[again]))
+    return table[~again]
 
 
 def _columns(
@@ -151,11 +184,11 @@ def _columns(
             found |= dict.fromkeys(new, kind)
     for trouble, names in dropped.items():
         advice = "Nothing, unless it should matter; kinds= says what a column holds."
-        problems.add("left out", trouble, advice, [f"column {name}" for name in names])
+        problems.add("left out", trouble, advice, [f"column {told(name)}" for name in names])
     if not filled:
         advice = "Marginals come from label frequencies."
         problems.add("look", "no column that can be used", advice)
-    return pd.DataFrame(filled, index=table.index).sort_index(), found
+    return pd.DataFrame(filled, index=table.index), found
 
 
 def guess_kind(column: pd.Series[Any]) -> Kind | None:
@@ -201,8 +234,7 @@ def _filled(
     column, gaps = table[name], table[name].isna()
 
     def add(outcome: Outcome, what: str, advice: str, where: pd.Series[bool]) -> None:
-        places = [f"instance {one!r}" for one in where.index[where]]
-        problems.add(outcome, f"column {name!r}: {what}", advice, places)
+        problems.add(outcome, f"column {told(name)!r}: {what}", advice, rows(where.index[where]))
 
     restore = "Nothing; better, restore the values."
     if kind != "number":

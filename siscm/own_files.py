@@ -1,7 +1,8 @@
 """CSV files that people have: read cell by cell as text, every trouble in them named.
 
 Cells stay text, so that the id ``007`` stays ``007``. A cell's content is never repeated in a
-message about features, since it may be a text that offends.
+message about features, since it may be a text that offends; nor is a name, in any file, that may
+be one.
 """
 
 from __future__ import annotations
@@ -35,6 +36,9 @@ _EXCEL_HINT = re.compile(rf"\A\"?sep=[{DELIMITERS}]\"?(?=\r?\n)", re.IGNORECASE)
 
 ROW = "row"
 """Name of the index of a table read: the line of the file where a row begins; the header is 1."""
+
+LONGEST_NAME, MOST_WORDS = 40, 4
+"""Characters and words beyond which a name may be a text, and is not repeated."""
 
 _NAMED = 3
 """Places that a problem names before it says how many more there are."""
@@ -108,6 +112,13 @@ def some_of(places: Sequence[object]) -> str:
     """The first few places, and how many more there are."""
     rest = f" and {len(places) - _NAMED:,} more" if len(places) > _NAMED else ""
     return ", ".join(str(place) for place in places[:_NAMED]) + rest
+
+
+def told(name: object) -> str:
+    """A name as messages tell it: only how long it is, if it may be a text."""
+    text = str(name)
+    short = len(text) <= LONGEST_NAME and len(text.split()) <= MOST_WORDS
+    return text if short else f"a name of {len(text):,} characters"
 
 
 def rows(lines: Iterable[int]) -> list[str]:
@@ -238,11 +249,10 @@ def _named_once(table: pd.DataFrame, problems: Problems) -> pd.DataFrame:
     if table.loc[:, nameless].notna().any(axis=None):
         where = [f"column {i + 1}" for i in np.flatnonzero(nameless)]
         problems.add("left out", "columns without a name", "Name them.", where)
-    table = table.loc[:, ~nameless]
-    twice = table.columns.duplicated()
-    where = [f"column {column}" for column in table.columns[twice].unique()]
+    twice = table.columns.duplicated() & ~nameless
+    where = [f"column {i + 1}" for i in np.flatnonzero(twice)]
     problems.add("left out", "columns with the name of one before", "Rename them.", where)
-    return table.loc[:, ~twice]
+    return table.loc[:, ~(nameless | twice)]
 
 
 def plain_name(name: str) -> str:

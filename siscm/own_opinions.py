@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from siscm.own_files import Problems, as_python, plain_name, rows, to_number
+from siscm.own_files import Problems, as_python, plain_name, rows, to_number, told
 
 MOST_LABELS = 50
 """More different labels than that are taken for texts or measurements."""
@@ -69,10 +69,9 @@ def find_columns(
             trouble = f"no column {wanted!r}; {name!r} was taken for it"
             problems.add("mended", trouble, "Rename it, to be sure.", [f"column {name}"])
     if missing:
-        has = ", ".join(map(repr, table.columns[:8])) + (" ..." if len(table.columns) > 8 else "")
-        trouble = f"no column {', '.join(map(repr, missing.values()))}; it has {has}"
+        trouble = f"no column {', '.join(map(repr, missing.values()))}{_others(table, columns)}"
         said = ", ".join(f"{role}=" for role in missing)
-        advice = f"Rename columns, or say which are meant with {said}."
+        advice = f"Rename columns, or say which are meant with {said}; see that there is a header."
         if len(columns) > 1 and _is_wide(table, set(found.values())):
             trouble += "; it looks wide, with a row an instance and a column an expert"
             advice = "Make it long: table.melt(id_vars=..., var_name='expert', value_name='label')."
@@ -83,6 +82,14 @@ def find_columns(
         problems.add("fatal", trouble, "Name three different columns.")
         return None
     return found
+
+
+def _others(table: pd.DataFrame, columns: dict[str, str]) -> str:
+    """The columns that there are, by name if these are none of features, nor cells."""
+    names = [told(column) for column in table.columns[:8]]
+    if len(columns) == 1 or any(map(_is_number, names)):  # features; or a file without a header
+        return f" among its {len(table.columns)} column(s)"
+    return f"; it has {', '.join(map(repr, names))}{' ...' if len(table.columns) > 8 else ''}"
 
 
 def _is_wide(table: pd.DataFrame, known: set[str]) -> bool:
@@ -112,8 +119,8 @@ def same_spelling(column: pd.Series[Any], role: str, problems: Problems) -> pd.S
         problems.add("mended", f"{role}s are written as 1.0, 2.0, ...", look, whole)
     kept, one_way = column.map(spelt), "Spell them one way in the file."
     trouble = f"{role}s that differ only by spaces or the coding of accents: merged"
-    problems.add("mended", trouble, one_way, _alike(spelt))
-    by_case = _alike({name: name.casefold() for name in kept.unique()})
+    problems.add("mended", trouble, one_way, _alike(column, spelt, role))
+    by_case = _alike(kept, {name: name.casefold() for name in kept.unique()}, role)
     trouble = f"{role}s that differ only by upper and lower case"
     if role != "label":
         problems.add(
@@ -126,12 +133,15 @@ def same_spelling(column: pd.Series[Any], role: str, problems: Problems) -> pd.S
     return kept.map(lambda name: usual[name.casefold()])
 
 
-def _alike(spelt: dict[str, str]) -> list[str]:
-    """Names that are spelt one way, joined by a slash."""
+def _alike(column: pd.Series[Any], spelt: dict[str, str], role: str) -> list[str]:
+    """Names that are spelt one way, joined by a slash; of instances, a row of each."""
+    once = column.drop_duplicates()
+    places = rows(once.index) if role == "instance" else [repr(told(name)) for name in once]
     by_key: dict[str, list[str]] = {}
-    for name, key in spelt.items():
-        by_key.setdefault(key, []).append(name)
-    return [" / ".join(map(repr, sorted(some))) for some in by_key.values() if len(some) > 1]
+    for name, place in zip(once, places, strict=True):
+        by_key.setdefault(spelt[name], []).append(place)
+    alike = (some if role == "instance" else sorted(some) for some in by_key.values())
+    return [" / ".join(some) for some in alike if len(some) > 1]
 
 
 def _is_number(name: str) -> bool:
@@ -148,7 +158,9 @@ def _labels(column: pd.Series[Any], problems: Problems) -> pd.Series[Any]:
     problems.add("look", "labels with a comma, read as a decimal one", look, commas)
     plain = {name: _one_spelling(name) for name in found}
     trouble = "labels that are one number written in two ways: merged"
-    problems.add("mended", trouble, "Write each label one way in the file.", _alike(plain))
+    problems.add(
+        "mended", trouble, "Write each label one way in the file.", _alike(column, plain, "label")
+    )
     return column.map(plain)
 
 
@@ -180,7 +192,7 @@ def in_order(said: pd.DataFrame, order: Sequence[str], problems: Problems) -> li
     if missing or len(set(folded)) < len(folded):
         trouble = "labels that are not in order=" if missing else "order= names a label twice"
         advice = "Correct them, or give them their place." if missing else "Name each label once."
-        problems.add("fatal", trouble, advice, missing or given)
+        problems.add("fatal", trouble, advice, map(told, missing or given))
         return None
     return [found.get(key, name) for key, name in zip(folded, given, strict=True)]
 
@@ -191,7 +203,8 @@ def _once(said: pd.DataFrame, problems: Problems) -> pd.DataFrame:
     pair = ["instance", "expert"]
     contrary = said.duplicated(pair, keep=False)
     where = [
-        f"expert {expert!r} about {instance!r}: {' / '.join(sorted(some['label']))} "
+        f"expert {told(expert)!r} about {told(instance)!r}: "
+        f"{' / '.join(map(told, sorted(some['label'])))} "
         f"({', '.join(rows(some.index))})"
         for (instance, expert), some in said[contrary].groupby(pair, sort=False)
     ]

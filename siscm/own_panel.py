@@ -18,7 +18,7 @@ import pandas as pd
 from siscm.names import plain, refuse_no_list
 from siscm.opinions import Opinions
 from siscm.own_features import Kind, read_features
-from siscm.own_files import Problems, read_csv
+from siscm.own_files import Problems, read_csv, told
 from siscm.own_opinions import clean_opinions, in_order, numeric_order
 
 FEW_OPINIONS = 5
@@ -148,7 +148,7 @@ def check_files(
         about = None if said is None else set(said["instance"])
         others = Problems(Path(features).name, problems.found)
         given = {} if kinds is None else kinds
-        described = read_features(Path(features), columns["instance"], about, given, others)
+        described = read_features(Path(features), columns, about, given, others)
     if said is None or said.empty:
         return Checked(problems, None)
     if described is None:
@@ -178,7 +178,7 @@ def _with_features(said: pd.DataFrame, X: pd.DataFrame, problems: Problems) -> p
     if not known.any():
         problems.add("fatal", "no instance with opinions is in the file of features", advice)
         return said
-    problems.add("left out", "instances without features", advice, lacking)
+    problems.add("left out", "instances without features", advice, map(told, lacking))
     return said[known]
 
 
@@ -191,7 +191,7 @@ def _look_alikes(lacking: Any, known: pd.Index[Any]) -> str:
     cores = {core(name): name for name in known}
     for name in lacking:
         if core(name) in cores:
-            return f"{name!r} here is perhaps {cores[core(name)]!r} there"
+            return f"{told(name)!r} here is perhaps {told(cores[core(name)])!r} there"
     return ""
 
 
@@ -201,7 +201,7 @@ def _thin_places(opinions: Opinions, problems: Problems) -> None:
     meetings = int((votes * (votes - 1) // 2).sum())
     _too_thin(opinions, meetings, problems)
     for trouble, (who, advice) in _thin_parts(opinions).items():
-        problems.add("look", trouble, advice, who)
+        problems.add("look", trouble, advice, map(told, who))
     if 0 < meetings < FEW_MEETINGS:
         trouble = f"only {meetings} pair(s) of opinions are about one instance"
         advice = "Expect wide intervals; have more instances judged twice."
@@ -215,11 +215,11 @@ def _too_thin(opinions: Opinions, meetings: int, problems: Problems) -> None:
     """The fatal problems: one label, one expert, nobody meets, or too seldom."""
     used = opinions.votes.sum(axis=0)
     if (used > 0).sum() < 2:
-        only = plain(opinions.classes[int(used.argmax())])
+        only = told(plain(opinions.classes[int(used.argmax())]))
         advice = "Add opinions that say something else; there is nothing to infer."
         problems.add("fatal", f"everybody says {only!r}", advice)
     if len(opinions.experts) < 2:
-        only = plain(opinions.experts[0]) if len(opinions.experts) else "nobody"
+        only = told(plain(opinions.experts[0])) if len(opinions.experts) else "nobody"
         advice = "A second opinion takes a second expert; look whether expert= is right."
         problems.add("fatal", f"all opinions are by {only!r}", advice)
     if not meetings:

@@ -195,22 +195,22 @@ def test_other_column_names_are_found_or_given(check):
         ({"void": [None] * 30}, "hold one value", "left out", "column void"),
         ({"twin": FEATURES["age"]}, "equal to one before", "left out", "column twin (= age)"),
         ({"id": [f"x{i}y" for i in range(30)]}, "values all differ", "left out", "column id"),
-        ({"dose": [1.5, None, *range(28)]}, "'dose': gaps", "mended", "instance '001'"),
-        ({"dose": ["inf", *range(29)]}, "'dose': infinite", "mended", "instance '000'"),
-        ({"dose": ["1e101", *range(29)]}, "beyond 1e100", "mended", "instance '000'"),
-        ({"dose": ["-1e101", *range(29)]}, "beyond 1e100", "mended", "instance '000'"),
-        ({"dose": ["?", *range(29)]}, "'dose': values that are no", "mended", "instance '000'"),
+        ({"dose": [1.5, None, *range(28)]}, "'dose': gaps", "mended", "row 3"),
+        ({"dose": ["inf", *range(29)]}, "'dose': infinite", "mended", "row 2"),
+        ({"dose": ["1e101", *range(29)]}, "beyond 1e100", "mended", "row 2"),
+        ({"dose": ["-1e101", *range(29)]}, "beyond 1e100", "mended", "row 2"),
+        ({"dose": ["?", *range(29)]}, "'dose': values that are no", "mended", "row 2"),
         (
             {"kin": [None, *"abc" * 9, "a", "b"]},
             "'kin': gaps, taken for a",
             "mended",
-            "instance '000'",
+            "row 2",
         ),
         (
             {"story": [None, *[f"a b c d e{i}" for i in range(29)]]},
             "empty texts",
             "mended",
-            "instance '000'",
+            "row 2",
         ),
     ],
 )
@@ -246,9 +246,9 @@ def test_problems_of_the_ids_of_features(check):
     )
     checked = check(features=table)
     assert only(checked, "rows that repeat")["where"] == "row 30"
-    assert only(checked, "described again")["where"] == "'004' (row 31)"
+    assert only(checked, "described again")["where"] == "row 31"
     assert only(checked, "rows without an instance")["where"] == "row 32"
-    assert only(checked, "without opinions")["where"] == "new"
+    assert only(checked, "without opinions")["where"] == "row 33"
     assert only(checked, "without features")["where"] == "028, 029"
     assert len(checked.panel.opinions) == 28 * 3
     assert checked.panel.X.loc["004", "age"] == FEATURES["age"][4]
@@ -283,6 +283,61 @@ def test_no_message_holds_what_a_feature_says(check):
     checked = check(features=pd.concat([table, table.iloc[[1]].assign(odd=5)]))
     assert len(checked.problems) >= 3
     assert secret not in checked.problems.to_string()
+
+
+@pytest.mark.parametrize("end", ["said", "and one more"])
+def test_a_text_of_several_lines_without_quotes_is_in_no_message_and_no_case(check, tmp_path, end):
+    path = tmp_path / "broken.csv"
+    body = "\n".join(f"{i:03d},of case {i} was\nunspeakable{i} {end}" for i in range(30))
+    path.write_text(f"instance,words\n{body}")
+    check()
+    checked = check_files(tmp_path / "said.csv", path)
+    assert "unspeakable" not in checked.problems.to_string()
+    found = only(checked, "rows without features about instances without opinions")
+    assert (found["outcome"], found["how many"]) == ("left out", 30)
+    assert found["where"].startswith("row 3, row 5, row 7 and")
+    assert len(checked.panel.X) == 30
+
+
+@pytest.mark.parametrize(
+    "texts", [["unspeakable"] * 2, ["unspeakable", "so unspeakable, my friend"]]
+)
+def test_a_file_without_a_header_tells_no_cell(check, tmp_path, texts):
+    path = tmp_path / "bare.csv"
+    pd.DataFrame([["000", *texts], ["001", "a", "b"]]).to_csv(path, header=False, index=False)
+    check()
+    for checked in (check_files(tmp_path / "said.csv", path), check_files(path)):
+        found = only(checked, "no column 'instance'")
+        assert "column(s)" in found["problem"]
+        assert "header" in found["what to do"]
+        assert "unspeakable" not in checked.problems.to_string()
+
+
+def test_ids_that_may_be_texts_are_told_by_their_rows_or_length(check):
+    texts = [f"an unspeakable thing happened on day {i}" for i in range(30)]
+    said = said_table().iloc[:87]
+    said["instance"] = np.repeat(texts[:29], 3)
+    alone = pd.DataFrame([(texts[29], "Ann", 1)], columns=said.columns)
+    odd = said.iloc[[0]].assign(label=1 - said["label"].iloc[0])
+    spelt = said.iloc[[3]].assign(instance=texts[1].upper())
+    checked = check(pd.concat([said, alone, odd, spelt]), features_table(instance=texts))
+    assert "unspeakable" not in checked.problems.to_string().casefold()
+    assert only(checked, "with one opinion")["where"].startswith("a name of 39 characters")
+    assert only(checked, "upper and lower case")["where"] == "row 5 / row 91"
+    assert "'Ann' about 'a name of" in only(checked, "contradict themselves")["where"]
+
+
+def test_opinions_are_no_features(check):
+    said = said_table()
+    found = only(check(said, said), "looks like opinions: it has the columns 'expert' and 'label'")
+    assert found["outcome"] == "fatal"
+    assert found["what to do"].endswith("or set FEATURES = None.")
+    named = said.set_axis(["case", "Doctor", "grade"], axis=1)
+    names = {"instance": "case", "expert": "doctor", "label": "grade"}
+    only(check(named, named, **names), "it has the columns 'doctor' and 'grade'")
+    only(check(said, said.drop(columns="expert")), "several rows that differ")
+    few = pd.concat([features_table(), features_table(age=range(30)).iloc[:15]])
+    assert only(check(features=few), "described again")["outcome"] == "mended"
 
 
 @pytest.mark.parametrize("kind", ["number", "category", "text"])
@@ -384,7 +439,7 @@ def test_labels_that_are_one_number_are_one(check, labels):
 def test_a_comma_that_may_part_thousands_is_to_be_looked_at(check):
     cost = ["900", "1,250", "12,500", "80"] + [str(i) for i in range(26)]
     found = only(check(features=features_table(cost=cost)), "numbers with a comma")
-    assert (found["outcome"], found["where"]) == ("look", "instance '001', instance '002'")
+    assert (found["outcome"], found["where"]) == ("look", "row 3, row 4")
     decimal = ["900", "1,25", "12,500", "80"] + [str(i) for i in range(26)]
     assert check(features=features_table(cost=decimal)).problems.empty
 
@@ -392,7 +447,7 @@ def test_a_comma_that_may_part_thousands_is_to_be_looked_at(check):
 def test_beside_decimal_points_a_comma_is_no_decimal_one(check):
     cost = ["900.5", "1,250", "12,500", "80"] + [str(i) for i in range(26)]
     found = only(check(features=features_table(cost=cost)), "values that are no numbers")
-    assert (found["outcome"], found["where"]) == ("mended", "instance '001', instance '002'")
+    assert (found["outcome"], found["where"]) == ("mended", "row 3, row 4")
 
 
 @pytest.mark.parametrize("first", ["dose", "dose is missing"])
