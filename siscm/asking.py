@@ -13,6 +13,12 @@ right will rise on average, her *gain*:
 .. math:: \sum_{c} P(Y_h = c \mid x, O)\, \max_d V_d(O, Y_h = c) - \max_d V_d(O) \ge 0 .
 
 If asking costs q, and a wrong decision 1, she is worth asking where her gain is above q.
+
+With two labels all this is exact, and with more, under a noise on a line, on panels that are not
+large (:mod:`siscm.ways`). Else there are two estimates, from draws. A decision is made on one and
+valued on the other, for on its own draws chance would count as gain. So an estimated gain is on
+average too small, if anything, and may lie a little below 0. The largest of many is still picked
+for its chance, too, and promises too much by up to its standard error: more ``n_samples``, less.
 """
 
 from __future__ import annotations
@@ -29,7 +35,7 @@ from siscm.graded import GradedSISCM
 from siscm.model import generators
 from siscm.names import as_index
 from siscm.opinions import NOT_ASKED, Opinions
-from siscm.ways import majorities, ways_to_go_on
+from siscm.ways import most, with_most
 
 STRATEGIES = ("nobody", "at random", "most accurate", "likeliest to differ", "most gained")
 """Whom to ask, given one opinion: nobody else; anybody; who was right most often in training; who
@@ -50,6 +56,8 @@ class Prospect(NamedTuple):
     """(u,): positions of the panel's members who were not asked."""
     after: FloatArray
     """(u, k, k): the chance that the expert says c and most of the panel d."""
+    gain: FloatArray
+    """(u,): of asking each of them, exact or estimated."""
 
 
 def prospects(
@@ -92,7 +100,7 @@ def prospects(
         members = np.flatnonzero(panel[row] | (codes[row] != NOT_ASKED))
         who = members.tolist()
         said = codes[row, members]
-        ways = ways_to_go_on(
+        halves = with_most(
             log_p[row, members],
             said,
             number[members],
@@ -102,11 +110,21 @@ def prospects(
             rng=rng,
             names=Names([names.instances[row]], [names.experts[h] for h in who], names.classes),
         )
-        votes = ways.weight[:, None] * majorities(ways.labels, k)
         silent = said == NOT_ASKED
-        says = ways.labels[:, silent, None] == np.arange(k)
-        after = np.einsum("suc,sd->ucd", says, votes)
-        yield Prospect(row, votes.sum(axis=0), members[silent], after)
+        spoken = most(np.bincount(said[~silent], minlength=k))
+        now = halves.sum(axis=2).mean(axis=(0, 1)) if silent.any() else spoken
+        gain = _gain(halves, int(now.argmax()))
+        yield Prospect(row, now, members[silent], halves.mean(axis=0), gain)
+
+
+def _gain(halves: FloatArray, decision: int) -> FloatArray:
+    """(u,): decided on each estimate (1 or 2, u, k, k), and valued on the other if there are two.
+
+    On the same, chance in it would count as gain.
+    """
+    decided = halves.argmax(axis=3)[..., None]
+    after = np.take_along_axis(halves[::-1], decided, axis=3)[..., 0]
+    return np.asarray((after - halves[::-1, :, :, decision]).sum(axis=2).mean(axis=0))
 
 
 def value_of_asking(
@@ -133,7 +151,8 @@ def value_of_asking(
         A row a case and expert of its panel who was not asked: ``row`` and ``position`` of both,
         ``instance``, ``expert``; ``sure``, the chance that the decision so far is right;
         ``differs``, the chance that she says something else than it; ``changes``, the chance that
-        the decision becomes another; ``gain``, the expected rise of the chance that it is right.
+        the decision becomes another; ``gain``, the expected rise of the chance that it is right,
+        exact or estimated as this module says.
 
     Raises
     ------
@@ -158,7 +177,7 @@ def _values(one: Prospect, model: GradedSISCM, instances: pd.Index[Any]) -> pd.D
             "sure": one.now[decision],
             "differs": 1 - chance[:, decision],
             "changes": (chance * (one.after.argmax(axis=2) != decision)).sum(axis=1),
-            "gain": one.after.max(axis=2).sum(axis=1) - one.now[decision],
+            "gain": one.gain,
         }
     )
 
@@ -197,7 +216,7 @@ def trial(
     """
     kept = np.flatnonzero(test.n_by_instance >= 3)
     labels = test.labels[kept]
-    worth = majorities(labels, test.n_classes)
+    worth = most(test.votes[kept])
     log_p = model.log_marginals(X)[kept]
     asked = labels != NOT_ASKED
     spoke = np.where(asked, rng.random(asked.shape), -1).argmax(axis=1)

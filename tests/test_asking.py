@@ -9,11 +9,10 @@ import pandas as pd
 import pytest
 
 from siscm.asking import STRATEGIES, agreement_with_most, trial, value_of_asking
-from siscm.contradictions import Names
 from siscm.graded import GradedSISCM
 from siscm.opinions import NOT_ASKED, Opinions
+from siscm.several import cells_of
 from siscm.synthetic import SyntheticPanel, make_synthetic_panel
-from siscm.ways import ways_to_go_on
 
 SIZES = (3, 2)
 SHARING = {0: 0.9, 1: 0.7, 2: 0.5, 3: 0.8, 4: 0.6}
@@ -168,15 +167,15 @@ def drawn_panels(model, log_p, rng) -> np.ndarray:
     """What everybody says of each case, drawn from the model's law of all together."""
     _, h, k = log_p.shape
     number, a = model.group_numbers(), model.sharing_["sharing"].to_numpy()
-    names = Names(["case"], list(range(h)), list(range(k)))
-    nobody = np.full(h, NOT_ASKED)
-    said = []
-    for row in log_p:
-        ways = ways_to_go_on(
-            row, nobody, number, a, noise=model.noise_, n_samples=1, rng=rng, names=names
-        )
-        said.append(ways.labels[rng.choice(len(ways.weight), p=ways.weight)])
-    return np.array(said)
+    said = np.full((len(log_p), h), NOT_ASKED)
+    for i, row in enumerate(log_p):
+        for group in np.unique(number):
+            who = np.flatnonzero(number == group)
+            nobody = (row[:0], np.zeros(0, dtype=int), a[:0])
+            cells = cells_of(*nobody, row[who], a[who], model.noise_, 1, rng)
+            chance = cells.chance[rng.choice(len(cells.weight), p=cells.weight)]
+            said[i, who] = [rng.choice(k, p=p) for p in chance]
+    return said
 
 
 def test_what_is_promised_is_found_on_average_with_those_that_tie() -> None:
@@ -199,6 +198,51 @@ def test_what_is_promised_is_found_on_average_with_those_that_tie() -> None:
         error = off.std() / np.sqrt(len(off))
         assert abs(off.mean()) < 2 * error
         assert off[~ties].mean() > 4 * error
+
+
+def large_panel(noise, k, n_samples, sharing=0.7, seed=0):
+    """A model of twenty experts in one group, and six cases about which one has spoken."""
+    rng = np.random.default_rng(seed)
+    opinions = Opinions.from_codes(rng.integers(k, size=(30, 20)), classes=range(k))
+    model = GradedSISCM(
+        noise=noise, partition=[range(20)], sharing=sharing, n_samples=n_samples, random_state=seed
+    )
+    usual = np.random.default_rng(1).dirichlet(np.ones(k), size=(6, 1))
+    p = np.random.default_rng(2).gamma(20 * usual + 0.1, size=(6, 20, k)).clip(1e-4)
+    log_p = np.log(p / p.sum(axis=2, keepdims=True))
+    codes = np.full((6, 20), NOT_ASKED)
+    codes[:, 0] = log_p[:, 0].argmax(axis=1)
+    return model.fit(np.empty((30, 0)), opinions), log_p, codes
+
+
+@pytest.mark.parametrize("noise", ["gumbel", "uniform", "gaussian"])
+def test_of_two_labels_no_draw_is_needed(noise) -> None:
+    few, many = (value_of_asking(*large_panel(noise, 2, n)) for n in (10, 1000))
+    pd.testing.assert_frame_equal(few, many)
+
+
+def test_a_gain_of_nothing_is_promised_as_nothing() -> None:
+    """Of twenty experts one can matter by chance at most; here nobody's word turns the decision."""
+    model, log_p, codes = large_panel("gumbel", 2, 500, sharing=0.0)
+    log_p = np.broadcast_to(np.log([0.3, 0.7]), log_p.shape)
+    table = value_of_asking(model, log_p, np.where(codes >= 0, 1, codes))
+    np.testing.assert_allclose(table["gain"], 0, atol=1e-12)
+    np.testing.assert_allclose(table["changes"], 0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("noise", "k"), [("gumbel", 3), ("gumbel", 5), ("uniform", 5), ("gaussian", 5)]
+)
+def test_chance_is_not_promised_as_gain(noise, k) -> None:
+    """Of everybody no more than there is; of whoever is picked, within a standard error."""
+    true = value_of_asking(*large_panel(noise, k, 20_000))["gain"].to_numpy().reshape(6, 19)
+    found = [value_of_asking(*large_panel(noise, k, 500, seed=seed)) for seed in range(1, 31)]
+    gains = np.array([table["gain"].to_numpy().reshape(6, 19) for table in found])
+    off = (gains - true).mean(axis=(1, 2))
+    assert -0.005 < off.mean() < 2 * off.std() / np.sqrt(30)
+    picked, promised = gains.argmax(axis=2), gains.max(axis=2)
+    too_much = promised - true[np.arange(6), picked]
+    assert too_much.mean() < promised.std(axis=0).mean()  # of one promise
 
 
 def test_agreement_with_most_by_hand() -> None:
