@@ -79,7 +79,9 @@ class Followers:
         self.log_value = log_value[:, self.observed].T
         self.follows = np.tile(a == 1, (len(self.log_weight), 1))
         places = range(len(self.observed))
-        self.log_virtual = np.array([self._virtual(self.place == c) for c in places])
+        self.log_virtual = np.empty((len(places), *log_value.shape))
+        for c in places:
+            self.log_virtual[c] = self._virtual(self.place == c)
         with np.errstate(divide="ignore"):
             self.log_odds = np.log(a) - np.log1p(-a) - own
         # Where annealing begins, a label is as likely to have a follower as none, however rare.

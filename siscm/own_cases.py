@@ -153,7 +153,7 @@ class NewCases:
         """
         can = np.tile(self.shown, (len(self.said.instances), 1))
         table = value_of_asking(self.model, self.log_p, self.said.labels, can, self.said.instances)
-        table["gain"] = table["gain"].round(9).clip(lower=0) + 0.0  # rounding must not order a tie
+        table["gain"] = table["gain"].round(9) + 0.0  # rounding must not order a tie
         table = table.sort_values(["row", "gain"], ascending=[True, False], kind="stable")
         return table[["instance", "expert", "differs", "changes", "gain"]].reset_index(drop=True)
 

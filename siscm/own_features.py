@@ -19,20 +19,24 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from siscm.checks import BoolArray
-from siscm.own_files import Outcome, Problems, plain_name, read_csv, rows, to_number, told
-from siscm.own_opinions import find_columns, same_spelling, without_repeats
+from siscm.own_files import (
+    MOSTLY,
+    Outcome,
+    Problems,
+    plain_name,
+    read_csv,
+    rows,
+    to_number,
+    told,
+    without_grouping,
+)
+from siscm.own_opinions import are_opinions, find_columns, same_spelling, without_repeats
 from siscm.pooled import PooledMarginals
 
 Kind = Literal["number", "category", "text"]
 
 WORDS = 4
 """Words of an average cell from which a column that seldom repeats itself is one of texts."""
-
-MOSTLY = 0.9
-"""Share of numbers among a column's values from which the others are taken for gaps."""
-
-MOST_TWICE = 0.5
-"""Share of instances in several rows from which a table is taken for one of opinions."""
 
 LARGEST = 1e100
 """Numbers beyond are taken for infinite: their squares are."""
@@ -84,7 +88,7 @@ def read_features(
     if given is None:
         return None
     name = names["instance"]
-    if _are_opinions(table, name, [columns["expert"], columns["label"]], problems):
+    if are_opinions(table, name, [columns["expert"], columns["label"]], problems):
         return None
     table = _one_row_each(table, name, problems)
     ids = table.pop(name)
@@ -92,7 +96,7 @@ def read_features(
     learned = known if known.any() else ~known
     if about is not None and known.any():
         table, ids, learned = _new_cases(table, ids, known, problems)
-    X, found = _columns(table, learned, given, problems)
+    X, found = _columns(without_grouping(table, problems), learned, given, problems)
     return X.set_axis(pd.Index(ids, name="instance")).sort_index(), found
 
 
@@ -126,21 +130,6 @@ def _given_kinds(
     advice = f"Give {{column: kind}}, of {', '.join(get_args(Kind))}."
     problems.add("fatal", trouble, advice)
     return None
-
-
-def _are_opinions(table: pd.DataFrame, name: str, roles: list[str], problems: Problems) -> bool:
-    """Whether it is a table of opinions, which is a problem: answers would know the answers."""
-    has = {column.casefold() for column in table.columns}
-    trouble = "looks like opinions: "
-    if all(plain_name(role).casefold() in has for role in roles):
-        trouble += f"it has the columns {' and '.join(map(repr, roles))}"
-    elif (table.drop_duplicates()[name].value_counts() > 1).mean() > MOST_TWICE:
-        trouble += "most instances have several rows that differ"
-    else:
-        return False
-    advice = "Give what is known before anybody speaks, a row an instance; or set FEATURES = None."
-    problems.add("fatal", trouble, advice)
-    return True
 
 
 def _one_row_each(table: pd.DataFrame, name: str, problems: Problems) -> pd.DataFrame:

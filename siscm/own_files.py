@@ -26,13 +26,21 @@ nothing was changed, but a person should look."""
 
 OUTCOMES: tuple[Outcome, ...] = ("fatal", "left out", "mended", "look")
 
-NO_VALUE = frozenset({"", "NA", "N/A", "<NA>", "NaN", "nan", "NULL", "null", "NaT"})
-"""Cells that hold nothing."""
+NO_VALUE = frozenset({"", "na", "n/a", "#n/a", "<na>", "nan", "null", "nat"})
+"""Cells that hold nothing, in small letters."""
 
 DELIMITERS = ",;\t|"
 
 _EXCEL_HINT = re.compile(rf"\A\"?sep=[{DELIMITERS}]\"?(?=\r?\n)", re.IGNORECASE)
 """A first line that tells Excel the separator; what is left of it is a blank line."""
+
+MOSTLY = 0.9
+"""Share of numbers among a column's values from which the others are taken for gaps."""
+
+_UNSEEN = dict.fromkeys(map(ord, "\u200b\u2060\ufeff"))
+_DIGITS, _EXCHANGED = r"[+-]?\d[\d.,]*", str.maketrans(",.", ".,")
+_GROUPED = r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?"
+_SURELY_GROUPED = r"[+-]?\d{1,3}(?:(?:,\d{3})+\.\d+|(?:,\d{3}){2,})"
 
 ROW = "row"
 """Name of the index of a table read: the line of the file where a row begins; the header is 1."""
@@ -223,11 +231,13 @@ def _as_table(found: list[tuple[int, list[str]]], problems: Problems) -> pd.Data
     while header and not header[-1]:
         header.pop()
     width = len(header)
+    again = [line for line, row in below if row == first]
+    problems.add("left out", "rows that repeat the header", "Take them out.", rows(again))
+    below = [(line, row) for line, row in below if row != first]
     kept = {line: row for line, row in below if not any(cell.strip() for cell in row[width:])}
     long = [line for line, _ in below if line not in kept]
     trouble = f"rows with more cells than the header's {width}"
-    advice = "Put quotes around cells that hold the separator."
-    problems.add("left out", trouble, advice, rows(long))
+    problems.add("left out", trouble, "Quote cells that hold the separator.", rows(long))
     short = [line for line, row in below if len(row) < width]
     trouble = f"rows with fewer cells than the header's {width}: the rest is taken to be missing"
     problems.add("look", trouble, "Look whether a separator is missing there.", rows(short))
@@ -235,7 +245,7 @@ def _as_table(found: list[tuple[int, list[str]]], problems: Problems) -> pd.Data
         problems.add("fatal", "has a header, but no rows", "Export it again.")
         return None
     padded = [
-        [None if (c := cell.strip()) in NO_VALUE else c for cell in row[:width]]
+        [None if (c := cell.strip()).lower() in NO_VALUE else c for cell in row[:width]]
         + [None] * (width - len(row))
         for row in kept.values()
     ]
@@ -256,8 +266,25 @@ def _named_once(table: pd.DataFrame, problems: Problems) -> pd.DataFrame:
 
 
 def plain_name(name: str) -> str:
-    """A name with accents coded one way, without spaces at its ends or more than one inside."""
-    return " ".join(unicodedata.normalize("NFC", name).split())
+    """A name with accents coded one way, and no space that is not seen or between two words."""
+    return " ".join(unicodedata.normalize("NFC", name).translate(_UNSEEN).split())
+
+
+def without_grouping(table: pd.DataFrame, problems: Problems) -> pd.DataFrame:
+    """Numbers of a table written without what parts thousands, in columns where that is certain."""
+    out = table.copy()
+    for name in table.columns:
+        readings = [table[name], table[name].str.translate(_EXCHANGED)]  # 1,234.5 or 1.234,5
+        sure = [bool(cells.str.fullmatch(_SURELY_GROUPED, na=False).any()) for cells in readings]
+        digits = table[name].dropna().str.fullmatch(_DIGITS)
+        if sum(sure) != 1 or digits.mean() < MOSTLY:
+            continue
+        cells = readings[sure.index(True)]
+        grouped = cells.str.fullmatch(_GROUPED, na=False)
+        out[name] = cells.mask(grouped, cells.str.replace(",", ""))
+        trouble = f"column {told(name)!r}: thousands parted by a {',.'[sure.index(True)]!r}"
+        problems.add("mended", trouble, "Nothing.", rows(table.index[grouped]))
+    return out
 
 
 def to_number(cell: str) -> float:

@@ -11,6 +11,9 @@ import pandas as pd
 
 from siscm.own_files import Problems, as_python, plain_name, rows, to_number, told
 
+MOST_TWICE = 0.5
+"""Share of instances in several rows from which a table is taken for one of opinions."""
+
 MOST_LABELS = 50
 """More different labels than that are taken for texts or measurements."""
 
@@ -84,6 +87,21 @@ def find_columns(
     return found
 
 
+def are_opinions(table: pd.DataFrame, name: str, roles: list[str], problems: Problems) -> bool:
+    """Whether it is a table of opinions, which is a problem: answers would know the answers."""
+    has = {column.casefold() for column in table.columns}
+    trouble = "looks like opinions: "
+    if all(plain_name(role).casefold() in has for role in roles):
+        trouble += f"it has the columns {' and '.join(map(repr, roles))}"
+    elif (table.drop_duplicates()[name].value_counts() > 1).mean() > MOST_TWICE:
+        trouble += "most instances have several rows that differ"
+    else:
+        return False
+    advice = "Give what is known before anybody speaks, a row an instance; or set FEATURES = None."
+    problems.add("fatal", trouble, advice)
+    return True
+
+
 def _others(table: pd.DataFrame, columns: dict[str, str]) -> str:
     """The columns that there are, by name if these are none of features, nor cells."""
     names = [told(column) for column in table.columns[:8]]
@@ -111,6 +129,9 @@ def same_spelling(column: pd.Series[Any], role: str, problems: Problems) -> pd.S
     Instances and experts whose names differ only by upper and lower case stay apart, for ids can
     be like that; a person should look.
     """
+    broken = column.index[column.str.contains("\n", regex=False)]
+    trouble = f"{role}s that hold a line break"
+    problems.add("look", trouble, "Look whether a quote was never closed.", rows(broken))
     spelt = {name: plain_name(name) for name in column.unique()}
     whole = [name for name in spelt.values() if name.endswith((".0", ",0"))]
     if role != "label" and len(whole) == len(spelt) and all(_is_number(n) for n in whole):

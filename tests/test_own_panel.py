@@ -444,6 +444,55 @@ def test_a_comma_that_may_part_thousands_is_to_be_looked_at(check):
     assert check(features=features_table(cost=decimal)).problems.empty
 
 
+@pytest.mark.parametrize("sure", ["12,345.60", "1,234,567", "-12,345.60"])
+def test_one_number_can_show_that_commas_part_thousands(check, sure):
+    """And with the two marks exchanged, that points do."""
+    cost = ["900", "1,274", sure, "80"] + [str(i) for i in range(26)]
+    checked = check(features=features_table(cost=cost))
+    found = only(checked, "thousands parted by a ','")
+    assert (found["outcome"], found["where"]) == ("mended", "row 3, row 4")
+    expected = [900, 1274, float(sure.replace(",", "")), 80]
+    assert checked.panel.X["cost"].tolist()[:4] == expected
+    exchanged = [cell.translate(str.maketrans(",.", ".,")) for cell in cost]
+    checked = check(features=features_table(cost=exchanged))
+    assert only(checked, "thousands parted by a '.'")["where"] == "row 3, row 4"
+    assert checked.panel.X["cost"].tolist()[:4] == expected
+    both = check(features=features_table(cost=[*cost[:-1], "1.234,5"]))
+    assert "row 4" in only(both, "values that are no numbers")["where"]
+
+
+def test_a_header_that_stands_twice_is_no_opinion(check):
+    said = said_table()
+    twice = pd.concat([said, pd.DataFrame([said.columns], columns=said.columns), said.tail(0)])
+    checked = check(twice)
+    assert only(checked, "rows that repeat the header")["where"] == f"row {len(said) + 2}"
+    assert "expert" not in checked.panel.opinions.experts
+
+
+@pytest.mark.parametrize("unseen", ["\u200b", "\ufeff", "\u2060"])
+def test_what_cannot_be_seen_makes_no_other_expert(check, unseen):
+    said = said_table()
+    said.loc[3, "expert"] = f"{said.loc[3, 'expert']}{unseen}"
+    checked = check(said)
+    assert only(checked, "experts that differ only by spaces")["outcome"] == "mended"
+    assert list(checked.panel.opinions.experts) == sorted(set(said_table()["expert"]))
+
+
+def test_a_quote_that_is_never_closed_is_to_be_looked_at(check):
+    said = said_table()
+    said.loc[3, "expert"] = "ann,1\ni62,bob"
+    assert only(check(said), "experts that hold a line break")["where"] == "row 5"
+
+
+@pytest.mark.parametrize("nothing", ["n/a", "#N/A", "Nan", "NA", "null"])
+def test_no_value_is_no_label_however_it_is_written(check, nothing):
+    said = said_table().astype({"label": object})
+    said.loc[3, "label"] = nothing
+    checked = check(said)
+    assert only(checked, "rows without a label")["outcome"] == "left out"
+    assert nothing not in map(str, checked.panel.opinions.classes)
+
+
 def test_beside_decimal_points_a_comma_is_no_decimal_one(check):
     cost = ["900.5", "1,250", "12,500", "80"] + [str(i) for i in range(26)]
     found = only(check(features=features_table(cost=cost)), "values that are no numbers")

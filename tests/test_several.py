@@ -276,6 +276,14 @@ def test_draws_begin_with_what_the_sure_said(n_sure: int) -> None:
         np.testing.assert_allclose(drawn, found, atol=0.02)
 
 
+def test_of_nobody_there_is_nothing_to_learn() -> None:
+    rng = np.random.default_rng(0)
+    log_q, nobody = log_dirichlet(rng, (3, 4)), np.empty(0, dtype=np.int64)
+    given = (np.empty((0, 4)), nobody, np.empty(0), log_q, np.ones(3))
+    drawn = sampled(*given, 20_000, rng)
+    np.testing.assert_allclose(drawn, np.exp(log_q), atol=0.02)
+
+
 def test_many_in_doubt_are_drawn_and_the_sure_are_not() -> None:
     """Six who follow for certain leave one way; six who may or may not, sixty-four."""
     rng = np.random.default_rng(0)
