@@ -101,7 +101,7 @@ def _read_item(number: str, item: Any, path: str, split: str, task: str, grouped
         found = _get(item, key, str, where)
         if found != expected:
             _refuse(where, f"its {key} is {found!r}, not {expected!r}")
-    experts = _get(item, "annotators", str, where).split(",")
+    experts = [name.strip() for name in _get(item, "annotators", str, where).split(",")]
     answers = _get(item, "annotations", str, where).split(",")
     n_given = _get(item, "number of annotations", int, where)
     if not len(experts) == len(answers) == n_given:
@@ -110,6 +110,7 @@ def _read_item(number: str, item: Any, path: str, split: str, task: str, grouped
             f"it lists {len(experts)} experts, {len(answers)} annotations and the number {n_given}",
         )
     said = _pair_up(experts, answers, where)
+    _check_sums(item, answers.count("1") / n_given, where)
     info = _get(item, "other_info", dict, where)
     return Item(
         instance=f"{split}-{number}",
@@ -139,7 +140,7 @@ def _pair_up(experts: list[str], answers: list[str], where: str) -> dict[str, in
     """What each expert said; an equal repeat counts once."""
     said: dict[str, int] = {}
     for expert, answer in zip(experts, answers, strict=True):
-        if not expert.strip():
+        if not expert:
             _refuse(where, "an expert has no id")
         if answer not in _LABELS:
             _refuse(where, f"expert {expert!r} said {answer!r}, which is neither '0' nor '1'")
@@ -148,15 +149,34 @@ def _pair_up(experts: list[str], answers: list[str], where: str) -> dict[str, in
     return said
 
 
+def _check_sums(item: dict[str, Any], ones: float, where: str) -> None:
+    """Refuse an item whose summaries, where it has them, are not those of its annotations."""
+    if "hard_label" in item:
+        hard = _get(item, "hard_label", str, where)
+        if hard not in _LABELS or abs(_LABELS[hard] - ones) > 0.5:  # a tie goes either way
+            _refuse(where, f"its hard_label is {hard!r}, but {ones:.0%} of its annotations are 1")
+    if "soft_label" in item:
+        soft = _get(item, "soft_label", dict, where)
+        for label, share in (("0", 1 - ones), ("1", ones)):
+            found = _get(soft, label, float, where)
+            if not abs(found - share) < 0.0051:  # it has two decimal places
+                _refuse(
+                    where,
+                    f"its soft_label for {label} is {found}, but {share:.2f} of its annotations "
+                    "are that",
+                )
+
+
 def _read_groups(info: dict[str, Any], experts: list[str], where: str) -> dict[str, str]:
     """The known group of each expert of an item."""
     codes = _get(info, "annotators group", str, where).split(",")
     if len(codes) != len(experts):
         _refuse(where, f"it lists {len(experts)} experts, but {len(codes)} groups of experts")
-    groups = {}
+    groups: dict[str, str] = {}
     for expert, code in zip(experts, codes, strict=True):
         group = _get(info, code, str, where)
         if group not in _GROUPS:
             _refuse(where, f"expert {expert!r} is in the unknown group {group!r}")
-        groups[expert] = _GROUPS[group]
+        if groups.setdefault(expert, _GROUPS[group]) != _GROUPS[group]:
+            _refuse(where, f"expert {expert!r} is in both groups")
     return groups

@@ -25,6 +25,8 @@ def item(**changes: Any) -> dict[str, Any]:
         "annotations": "0,1,1",
         "annotators": "Ann1,Ann2,Ann10",
         "lang": "en",
+        "hard_label": "1",
+        "soft_label": {"0": 0.33, "1": 0.67},
         "split": "dev",
         "other_info": {
             "domain": "weather",
@@ -58,9 +60,27 @@ def test_an_item_is_read_as_it_stands() -> None:
 
 
 def test_an_equal_repeat_is_counted_once() -> None:
-    (found,) = read({"1": item(annotators="Ann1,Ann2,Ann2")})
+    (found,) = read({"1": item(annotators="Ann1,Ann2,Ann2")}, grouped=False)
     assert found.said == {"Ann1": 0, "Ann2": 1}
     assert found.n_merged == 1
+
+
+def test_a_name_is_the_same_with_spaces_around_it() -> None:
+    (found,) = read({"1": item(annotators="Ann1, Ann2,Ann2 ")}, grouped=False)
+    assert found.said == {"Ann1": 0, "Ann2": 1}
+    assert found.n_merged == 1
+    (grouped,) = read({"1": item(annotators=" Ann1,Ann2 , Ann10")})
+    assert grouped.group == {"Ann1": "target", "Ann2": "target", "Ann10": "control"}
+
+
+@pytest.mark.parametrize("hard", ["0", "1"])
+def test_a_tie_may_be_summed_up_either_way(hard: str) -> None:
+    even = {"annotators": "A,B", "annotations": "0,1", "number of annotations": 2}
+    even["soft_label"] = {"0": 0.5, "1": 0.5}
+    (found,) = read({"1": item(hard_label=hard, **even)}, grouped=False)
+    assert found.said == {"A": 0, "B": 1}
+    (without,) = read({"1": item(hard_label=None, **{**even, "soft_label": None})}, grouped=False)
+    assert without.said == found.said
 
 
 def info(**changes: Any) -> dict[str, Any]:
@@ -96,6 +116,13 @@ def info(**changes: Any) -> dict[str, Any]:
         ({"other_info": []}, "'other_info' holds list, not dict"),
         (info(group1=None), "the key 'group1' is missing"),
         (info(group2="friends"), "expert 'Ann10' is in the unknown group 'friends'"),
+        ({"annotators": "Ann1, Ann2,Ann1 "}, "expert 'Ann1' contradicts herself: both 0 and 1"),
+        ({"annotators": "Ann9,Ann2,Ann2 "}, "expert 'Ann2' is in both groups"),
+        ({"hard_label": "0"}, "its hard_label is '0', but 67% of its annotations are 1"),
+        ({"hard_label": "yes"}, "its hard_label is 'yes'"),
+        ({"hard_label": 1}, "'hard_label' holds int, not str"),
+        ({"soft_label": {"0": 0.67, "1": 0.33}}, "soft_label for 0 is 0.67, but 0.33 of its"),
+        ({"soft_label": {"0": 0.33}}, "the key '1' is missing"),
         ({**info(**{"annotators group": None})}, "the key 'annotators group' is missing"),
         ({**info(**{"annotators group": "group1"})}, "lists 3 experts, but 1 groups"),
     ],
