@@ -6,7 +6,6 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -20,7 +19,7 @@ from siscm.checks import BoolArray, IntArray
 from siscm.cifar10_images import load_cifar10_images
 from siscm.cifar10h import CLASSES, N_IMAGES
 from siscm.sources import RAW
-from siscm.zipped import LARGEST, only_table
+from siscm.zipped import read_table
 
 N_ANNOTATORS = 2_571
 """How many people the raw file knows."""
@@ -32,12 +31,18 @@ NO_IMAGE = -99999
 """What stands for the image in the row of an attention check."""
 
 _INDEX_COLUMNS = ("cifar10_test_test_idx", "cifar10_test_set_idx")  # in the file; in its README
-_ATTENTION = "is_attn_check"
+_ATTENTION, _GUESS = "is_attn_check", "correct_guess"
+_TRUTH = {"1": 1, "1.0": 1, "true": 1, "0": 0, "0.0": 0, "false": 0}  # which, is not documented
 _LABELS = {"true_label": "true_category", "chosen_label": "chosen_category"}
 
 
-def load_cifar10h_raw() -> pd.DataFrame:
+def load_cifar10h_raw(*, repeats: bool = False) -> pd.DataFrame:
     """The published raw file, complete, in the image order of the published image file.
+
+    Parameters
+    ----------
+    repeats
+        As for :func:`read_raw`.
 
     Returns
     -------
@@ -52,7 +57,8 @@ def load_cifar10h_raw() -> pd.DataFrame:
         If one of them is not the file expected, or holds anything but such opinions.
     """
     _, image_labels = load_cifar10_images()
-    return read_raw(registry.locate(RAW), image_labels=image_labels, complete=True)
+    file = registry.locate(RAW)
+    return read_raw(file, image_labels=image_labels, complete=True, repeats=repeats)
 
 
 def read_raw(
@@ -60,6 +66,7 @@ def read_raw(
     *,
     image_labels: npt.ArrayLike | None = None,
     complete: bool = False,
+    repeats: bool = False,
 ) -> pd.DataFrame:
     """The opinions in a raw file; attention checks are left out.
 
@@ -72,13 +79,16 @@ def read_raw(
         in another order is found out.
     complete
         Whether all the annotators of the published file must be there, each with 200 images.
+    repeats
+        Whether an opinion that is given twice stays there twice: for what counts the rows of the
+        file. Otherwise it counts once, with a warning.
 
     Returns
     -------
     DataFrame
         A row an opinion, in the order of the file; whole numbers ``annotator`` (0 or more),
         ``image`` (0 to 9,999), ``true_label`` and ``chosen_label`` (positions in
-        :data:`siscm.cifar10h.CLASSES`). An opinion given twice counts once, with a warning.
+        :data:`siscm.cifar10h.CLASSES`).
 
     Raises
     ------
@@ -95,23 +105,10 @@ def read_raw(
             raise ValueError(f"{name} cannot be read: {reason}. Check the path.") from None
     else:
         name, content = str(getattr(source, "name", "the table")), source.read()
-    if content.startswith(b"PK") or name.endswith(".zip"):
-        content = only_table(content, name)
-    if len(content) > LARGEST:
-        raise ValueError(f"{name} holds {len(content):,} bytes; more than {LARGEST:,} are refused.")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")  # pandas only warns where it cuts off a field
-            table = pd.read_csv(
-                BytesIO(content),
-                dtype="category",  # text, each value kept once
-                index_col=False,
-                keep_default_na=False,
-                skip_blank_lines=False,
-            )
-    except (ValueError, pd.errors.ParserWarning) as error:
-        raise ValueError(f"{name} is not a table of comma-separated values: {error}") from None
-    return check_raw(table, name, image_labels=image_labels, complete=complete)
+    if not isinstance(content, bytes):
+        raise ValueError(f"{name} gives text; open it to read bytes.")
+    table = read_table(content, name)
+    return check_raw(table, name, image_labels=image_labels, complete=complete, repeats=repeats)
 
 
 def check_raw(
@@ -120,6 +117,7 @@ def check_raw(
     *,
     image_labels: npt.ArrayLike | None = None,
     complete: bool = False,
+    repeats: bool = False,
 ) -> pd.DataFrame:
     """The opinions in a table with the columns of the raw file: :func:`read_raw` without a file.
 
@@ -157,9 +155,14 @@ def check_raw(
             f"it should name the class of {label!r}, and the classes are {', '.join(CLASSES)}",
         )
     _check_true_labels(opinions, rows, image_labels)
+    if _GUESS in table.columns:
+        right = (opinions["true_label"] == opinions["chosen_label"]).to_numpy()
+        said = rows.values(_GUESS).map(lambda value: _TRUTH.get(str(value).casefold()))
+        rule = "it should be 1 where 'chosen_label' is 'true_label', else 0"
+        rows.refuse(np.asarray(said != right), _GUESS, rule)
     if complete:
         _check_complete(opinions, source)
-    return _without_repeats(opinions, source)
+    return _repeats(opinions, source, keep=repeats)
 
 
 @dataclass(frozen=True)
@@ -218,7 +221,7 @@ def _index_column(table: pd.DataFrame, source: str) -> str:
             f"{source} has no column {', '.join(lacking)}; its columns are "
             f"{', '.join(map(repr, columns[:20]))}."
         )
-    twice = [c for c in (*needed, *found) if columns.count(c) > 1 or f"{c}.1" in columns]
+    twice = [c for c in (*needed, *found, _GUESS) if columns.count(c) > 1 or f"{c}.1" in columns]
     if twice or len(found) > 1:
         raise ValueError(f"{source} has several columns {', '.join(map(repr, twice or found))}.")
     return found[0]
@@ -272,8 +275,8 @@ def _check_complete(opinions: pd.DataFrame, source: str) -> None:
         )
 
 
-def _without_repeats(opinions: pd.DataFrame, source: str) -> pd.DataFrame:
-    """Refuse whoever contradicts herself about an image; count equal answers once, and say so."""
+def _repeats(opinions: pd.DataFrame, source: str, keep: bool) -> pd.DataFrame:
+    """Refuse whoever contradicts herself about an image; keep equal answers, or say they go."""
     again = opinions.duplicated(["annotator", "image"])
     same = opinions.duplicated()
     if (again & ~same).any():
@@ -286,7 +289,7 @@ def _without_repeats(opinions: pd.DataFrame, source: str) -> pd.DataFrame:
             f"{source}: annotator {row['annotator']} contradicts herself about image "
             f"{row['image']}: {said.tolist()}."
         )
-    if same.any():
+    if same.any() and not keep:
         row = opinions[same].iloc[0]
         warnings.warn(
             f"{source}: {int(same.sum())} repeated opinion(s) counted once (the first: annotator "
@@ -294,4 +297,4 @@ def _without_repeats(opinions: pd.DataFrame, source: str) -> pd.DataFrame:
             UserWarning,
             stacklevel=4,
         )
-    return opinions[~same].reset_index(drop=True)
+    return opinions if keep else opinions[~same].reset_index(drop=True)

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 from broken import ANY_FILE, TABLES, assert_ours, broken, broken_json
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -52,8 +53,17 @@ def simply_raw(content: bytes) -> list[tuple[int, ...]]:
     if content.startswith(b"PK"):
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             content = archive.read(archive.namelist()[0])
-    rows = csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline=""))
+    text = io.StringIO(content.decode("utf-8-sig"), newline="")
+    rows = list(csv.DictReader(text))
+    for row in rows:
+        cells = [*row, *row.values()]
+        assert None not in cells, "every row is as long as the header"
+        assert not any(end in cell for cell in cells for end in "\r\n"), "a row is a line"
     real = [row for row in rows if float(row["is_attn_check"]) == 0]
+    for row in real:
+        same = float(row["true_label"]) == float(row["chosen_label"])
+        guess = row.get("correct_guess", str(same))
+        assert guess.lower() in (("1", "1.0", "true") if same else ("0", "0.0", "false"))
     found = [tuple(int(float(row[column])) for column in CHOSEN) for row in real]
     return list(dict.fromkeys(found))
 
@@ -65,7 +75,18 @@ def quietly(read: Any, *arguments: Any, **options: Any) -> Any:
         return read(*arguments, **options)
 
 
+def quoted(content: bytes, *lines: int) -> bytes:
+    """With a stray quote before the name of the image in some lines."""
+    rows = content.split(b"\n")
+    for line in lines:
+        rows[line] = rows[line].replace(b",thing_s", b',"thing_s')
+    return b"\n".join(rows)
+
+
 @given(content=broken(as_csv(RAW), TABLES), compared=st.booleans())
+@example(content=quoted(as_csv(RAW), 1, 6), compared=True)
+@example(content=as_csv(RAW).rsplit(b",", 5)[0], compared=True)
+@example(content=as_csv(RAW.assign(correct_guess=1 - RAW["correct_guess"])), compared=True)
 def test_a_broken_raw_file_is_refused_by_name_or_read_right(content: bytes, compared: bool) -> None:
     try:
         found = quietly(read_raw, Named(content), image_labels=IMAGE_LABELS if compared else None)
@@ -116,6 +137,9 @@ ITEMS = {"7": item(), "12": item(text="é, other", annotations="1,1,0", annotato
     content=broken_json(ITEMS) | broken(json.dumps(ITEMS, indent=0).encode(), ANY_FILE),
     grouped=st.booleans(),
 )
+@example(content=json.dumps({"1": item(annotators="Ann1, Ann2,Ann10")}).encode(), grouped=True)
+@example(content=json.dumps({"1": item(annotators="Ann1,Ann10,Ann10 ")}).encode(), grouped=True)
+@example(content=json.dumps({"1": item(hard_label="0")}).encode(), grouped=True)
 @example(content=b"9" * 5000, grouped=True)
 @example(content=b'{"1": ' + b"9" * 5000 + b"}", grouped=True)
 def test_a_broken_file_of_texts_is_refused_by_name_or_read_right(
@@ -129,15 +153,24 @@ def test_a_broken_file_of_texts_is_refused_by_name_or_read_right(
     expected = json.loads(content.decode("utf-8"))
     assert [one.instance for one in found] == [f"dev-{number}" for number in expected]
     for one, given_item in zip(found, expected.values(), strict=True):
-        answers = given_item["annotations"].split(",")
-        said = dict(zip(given_item["annotators"].split(","), map(int, answers), strict=True))
-        assert (one.text, one.said) == (given_item["text"], said)
+        answers = [int(answer) for answer in given_item["annotations"].split(",")]
+        experts = [name.strip() for name in given_item["annotators"].split(",")]
+        said = set(zip(experts, answers, strict=True))
+        assert (one.text, set(one.said.items())) == (given_item["text"], said)
+        assert len(said) == len(one.said), "nobody contradicts herself"
         assert len(said) + one.n_merged == given_item["number of annotations"] == len(answers)
+        share = sum(answers) / len(answers)
+        assert given_item.get("hard_label", "1" if share > 0.5 else "0") == str(round(share))
+        for label, part in {"0": 1 - share, "1": share}.items():
+            assert given_item.get("soft_label", {label: part})[label] == pytest.approx(
+                part, abs=0.01
+            )
         info = given_item["other_info"]
         codes = info["annotators group"].split(",") if grouped else []
-        known = {e: info[c].split()[0] for e, c in zip(said, codes, strict=False)}
+        known = {(e, info[c].split()[0]) for e, c in zip(experts, codes, strict=False)}
         assert one.domain == ("" if grouped else info["domain"])
-        assert not grouped or one.n_merged or one.group == known
+        assert set(one.group.items()) == known
+        assert len(one.group) == len(known), "nobody is in two groups"
 
 
 # --- a user's own files

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import csv
 import hashlib
 import io
 import signal
@@ -195,27 +197,72 @@ def test_attention_checks_are_those_without_an_image(table: pd.DataFrame) -> Non
         (b"", "not a table of comma-separated values: No columns"),
         (b"\xff\xfe\x00\x01", "not a table of comma-separated values"),
         (b"<html>nothing here</html>\n", "has no column 'annotator_id', 'is_attn_check'"),
-        (b",".join(c.encode() for c in COLUMNS) + b"\n1,2,3\n", "row 1, column 'is_attn_check'"),
-        (b",".join(c.encode() for c in COLUMNS) + b"\n" + b"0," * 13 + b"0\n", "loss of data"),
-        (b",".join(c.encode() for c in COLUMNS) + b'\n"0,0\n', "EOF inside string"),
+        (
+            b",".join(c.encode() for c in COLUMNS) + b"\n1,2,3\n",
+            "row 1 .* 3 cells under a header of 13",
+        ),
+        (b",".join(c.encode() for c in COLUMNS) + b"\n" + b"0," * 13 + b"0\n", "14 cells under a"),
+        (b",".join(c.encode() for c in COLUMNS) + b'\n"0,0\n', "unexpected end of data"),
     ],
 )
 def test_what_is_no_such_table_is_refused(content: bytes, words: str) -> None:
     with pytest.raises(ValueError, match=words) as caught:
         read(content)
-    assert str(caught.value).startswith(("the table ", "the table, row 1, "))
+    assert str(caught.value).startswith(("the table ", "the table, row 1 "))
 
 
 def test_a_row_that_is_too_long_and_one_that_is_cut_off(table: pd.DataFrame) -> None:
     lines = as_csv(table).splitlines(keepends=True)
     long = [*lines[:5], lines[5].replace(b"\n", b",1\n"), *lines[6:]]
-    with pytest.raises(ValueError, match="Expected 13 fields in line 6, saw 14"):
+    with pytest.raises(ValueError, match=r"row 5 .* 14 cells under a header of 13"):
         read(b"".join(long))
     row = first(table, attention=0)
     cut = lines[: row + 1]
     cut[row] = b",".join(cut[row].split(b",")[:8])
-    with pytest.raises(ValueError, match=rf"row {row}, column 'cifar10_test_test_idx' holds noth"):
+    with pytest.raises(ValueError, match=rf"row {row} .* 8 cells under a header of 13"):
         read(b"".join(cut))
+
+
+def test_a_file_cut_short_anywhere_never_gives_a_row_that_is_not_in_it(table: pd.DataFrame) -> None:
+    content = as_csv(table)
+    true = set(plainly(table))
+    n_read = 0
+    for end in range(content.index(b"\n") + 1, len(content), 7):
+        with contextlib.suppress(ValueError):
+            found = read(content[:end], image_labels=IMAGE_LABELS)
+            n_read += 1
+            assert set(found.itertuples(index=False, name=None)) <= true
+    assert n_read > 100
+
+
+@pytest.mark.parametrize("column", ["image_filename", "subcategory", "time_elapsed"])
+def test_quotes_that_would_swallow_rows_are_refused(table: pd.DataFrame, column: str) -> None:
+    lines = as_csv(table).decode().splitlines()
+    for row in (3, 7):
+        cells = lines[row].split(",")
+        cells[COLUMNS.index(column)] = '"' + cells[COLUMNS.index(column)]
+        lines[row] = ",".join(cells)
+    with pytest.raises(ValueError, match=r"row 3 is not a table .*(several lines|expected after)"):
+        read("\n".join(lines).encode())
+    # Quotes around a whole cell hide nothing.
+    quoted = table.to_csv(index=False, quoting=csv.QUOTE_ALL).encode()
+    pd.testing.assert_frame_equal(read(quoted), read(as_csv(table)))
+
+
+def test_whether_a_guess_is_right_agrees_with_the_labels(table: pd.DataFrame) -> None:
+    row = first(table, attention=0)
+    wrong = 1 - table.loc[row - 1, "correct_guess"]
+    for value in (wrong, "", 2, "yes"):
+        with pytest.raises(ValueError, match=rf"row {row}, column 'correct_guess' holds"):
+            read(changed(table, row, correct_guess=value))
+    spelt = [table.astype({"correct_guess": kind}) for kind in (float, bool)]
+    for other in (*spelt, table.drop(columns="correct_guess")):
+        pd.testing.assert_frame_equal(read(as_csv(other)), check_raw(table))
+
+
+def test_text_instead_of_bytes_is_refused(table: pd.DataFrame) -> None:
+    with pytest.raises(ValueError, match="the table gives text; open it to read bytes"):
+        read_raw(io.StringIO(as_csv(table).decode()))  # type: ignore[arg-type]
 
 
 def test_an_empty_table_has_no_opinions_and_is_not_complete() -> None:
@@ -279,6 +326,9 @@ def test_an_answer_given_twice_is_counted_once_and_told(table: pd.DataFrame) -> 
     with pytest.warns(UserWarning, match=r"the table: 1 repeated opinion\(s\).*annotator 0, image"):
         raw = read(as_csv(twice))
     pd.testing.assert_frame_equal(raw, read(as_csv(table)))
+    every = read(as_csv(twice), repeats=True)
+    pd.testing.assert_frame_equal(every.iloc[:-1], raw)
+    assert every.iloc[-1].equals(raw.iloc[0])
 
 
 def test_a_contradiction_is_refused(table: pd.DataFrame) -> None:
@@ -286,6 +336,7 @@ def test_a_contradiction_is_refused(table: pd.DataFrame) -> None:
     said = int(row["chosen_label"])
     other = (said + 1) % 10
     row["chosen_label"], row["chosen_category"] = other, CLASSES[other]
+    row["correct_guess"] = int(other == row["true_label"])
     twice = pd.concat([table, row.to_frame().T], ignore_index=True)
     with pytest.raises(ValueError, match="annotator 0 contradicts herself about image") as caught:
         read(as_csv(twice))
@@ -369,10 +420,10 @@ def test_a_page_instead_of_an_archive(tmp_path: Path) -> None:
 
 
 def test_a_table_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cifar10h_raw, "LARGEST", len(CSV) - 1)
+    assert zipped.LARGEST == 500_000_000
+    monkeypatch.setattr(zipped, "LARGEST", len(CSV) - 1)
     with pytest.raises(ValueError, match=r"holds [\d,]+ bytes; more than [\d,]+ are refused"):
         read(CSV)
-    assert zipped.LARGEST == 500_000_000
 
 
 # From the address to the table
@@ -382,6 +433,7 @@ SMALL = raw_table(np.random.default_rng(2), n_annotators=100, images_each=200, n
 SMALL.loc[SMALL["is_attn_check"] == 0, "cifar10_test_test_idx"] = np.tile(np.arange(10_000), 2)
 TRUE = IMAGE_LABELS[np.maximum(SMALL["cifar10_test_test_idx"], 0)]
 SMALL["true_label"], SMALL["true_category"] = TRUE, np.array(CLASSES)[TRUE]
+SMALL["correct_guess"] = (SMALL["chosen_label"] == TRUE).astype(int)
 ARCHIVE = as_zip((NAME, as_csv(SMALL)))
 """A hundred annotators, who together saw every image twice."""
 
