@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -39,6 +38,8 @@ class Cifar10H:
         Which of the two.
     raw
         A row an opinion: ``annotator``, ``image``, ``true_label``, ``chosen_label``.
+    rows
+        The same with a row for each time that an opinion is given; such rows were counted.
     counts
         (10,000, 10): how many annotators gave each label, as published; the twin's leave out a
         few annotators too.
@@ -52,6 +53,7 @@ class Cifar10H:
 
     kind: Kind
     raw: pd.DataFrame
+    rows: pd.DataFrame
     counts: pd.DataFrame
     features: Callable[[IntArray], Features]
     missing: Callable[[IntArray], IntArray]
@@ -87,13 +89,11 @@ def load_cifar10h(kind: Kind | None = None) -> Cifar10H:
         raise ValueError(f"there is no kind {kind!r} of CIFAR-10H; there are twin and real.")
     if chosen == "real":
         images, _ = load_cifar10_images()
-        with warnings.catch_warnings():
-            # A reader cannot change what the published file repeats; the chapter on it counts them.
-            warnings.filterwarnings("ignore", ".* repeated opinion", UserWarning)
-            raw = load_cifar10h_raw()
+        rows = load_cifar10h_raw(repeats=True)
         return Cifar10H(
             "real",
-            raw,
+            rows.drop_duplicates(ignore_index=True),
+            rows,
             load_cifar10h_counts(),
             lambda wanted: extract_features(images, wanted),
             lambda wanted: missing_features(images, wanted),
@@ -104,6 +104,7 @@ def load_cifar10h(kind: Kind | None = None) -> Cifar10H:
     published = raw[~raw["annotator"].isin(twin.truth.left_out)]
     return Cifar10H(
         "twin",
+        raw,
         raw,
         label_counts(published),
         lambda wanted: twin.features[wanted],

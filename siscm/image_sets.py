@@ -61,10 +61,10 @@ class HiddenSets:
         return table.assign(complete=table["images"] == self.n_images)
 
     @property
-    def holds(self) -> bool:
-        """Whether fixed sets explain the file: all annotators have one, all reshuffles are full."""
-        everybody = bool((self.annotators["set"] != NO_SET).all())
-        return everybody and bool(self.reshuffles["complete"].all())
+    def explained(self) -> int:
+        """How many annotators fixed sets explain: theirs make up a full reshuffle with others."""
+        table = self.reshuffles
+        return int(self.annotators["reshuffle"].isin(table.index[table["complete"]]).sum())
 
     @property
     def set_of(self) -> dict[int, int]:
@@ -108,49 +108,61 @@ class HiddenSets:
             name="found",
         )
 
+    def left_aside(self) -> str:
+        """A sentence for tables of those who have a set: how many have none; empty if all do."""
+        n = int((self.annotators["set"] == NO_SET).sum())
+        of = f"{n:,} of {len(self.annotators):,}"
+        return f" Left aside, for they have no set: {of} annotators." if n else ""
+
     def verdict(self) -> str:
-        """Whether fixed sets explain the file, as a sentence."""
-        n, in_a_set = len(self.annotators), int((self.annotators["set"] != NO_SET).sum())
-        if self.holds:
-            return (
-                f"Fixed sets explain this file: each of the {n:,} annotators shares all her images "
-                f"with others, in {len(self.sets):,} sets, which hold every image exactly "
-                f"{len(self.reshuffles):,} times."
-            )
+        """How many of the annotators fixed sets explain, as a sentence."""
+        n, odd = len(self.annotators), len(self.annotators) - self.explained
         complete = int(self.reshuffles["complete"].sum())
+        if odd == n:
+            in_a_set = int((self.annotators["set"] != NO_SET).sum())
+            return (
+                f"Fixed sets do NOT explain this file: {in_a_set:,} of {n:,} annotators share all "
+                f"their images with another, and no reshuffle of {len(self.reshuffles):,} holds "
+                "every image exactly once."
+            )
+        sets = int(self.reshuffles.loc[self.reshuffles["complete"], "sets"].sum())
+        explain, who = (
+            (f"all but {odd:,} of the {n:,} annotators of this file", "each of the others")
+            if odd
+            else ("this file", f"each of the {n:,} annotators")
+        )
         return (
-            f"Fixed sets do NOT explain this file: {in_a_set:,} of {n:,} annotators share all "
-            f"their images with another, and {complete:,} of {len(self.reshuffles):,} reshuffles "
-            "hold every image exactly once."
+            f"Fixed sets explain {explain}: {who} shares all her images with others, in {sets:,} "
+            f"sets, which hold every image exactly {complete:,} times."
         )
 
 
 def hidden_sets(raw: pd.DataFrame) -> HiddenSets:
     """The sets of images that were handed out, from which annotators share images.
 
-    Annotators with exactly the same images saw one set. Sets without a common image make up a
+    Annotators with exactly the same images saw one set; who saw images of it only, one of them
+    again instead of another, saw that set too. Sets without a common image make up a
     reshuffle; sets of different reshuffles may have no common image by chance, so each set is
     tried first with those that are apart from the same others.
 
     Parameters
     ----------
     raw
-        A row an opinion, with ``annotator``, ``image`` and ``true_label``; labels given are not
-        looked at.
+        A row each time that an annotator saw an image: ``annotator``, ``image``, ``true_label``;
+        labels given are not looked at.
     """
+    if not len(raw):
+        raise ValueError("the table holds no opinion, and so shows no sets.")
     annotators, a = np.unique(raw["annotator"].to_numpy(), return_inverse=True)
     image_ids, i = np.unique(raw["image"].to_numpy(), return_inverse=True)
     true_label = np.zeros(len(image_ids), dtype=np.int64)
     true_label[i] = raw["true_label"].to_numpy()
     saw = csr_array((np.ones(len(raw), dtype=np.int32), (a, i)))
+    rows = np.bincount(a)
+    saw.data[:] = 1  # also for an image that she saw twice
     shared = np.asarray((saw @ saw.T).todense())
     size = shared.diagonal()
-    same = (shared == size) & (shared == size[:, None])
-    first = same.argmax(axis=1)  # the first annotator with the same images
-    firsts, per_set = np.unique(first[same.sum(axis=1) > 1], return_counts=True)
-    number = np.full(len(annotators), NO_SET)
-    number[firsts] = np.arange(len(firsts))
-    number = number[first]
+    firsts, number = _numbered(shared, rows)
     between = shared[np.ix_(firsts, firsts)]
     reshuffle = _reshuffles(between == 0)
     of_set, image = (part.astype(np.int64) for part in saw[firsts].nonzero())
@@ -166,7 +178,7 @@ def hidden_sets(raw: pd.DataFrame) -> HiddenSets:
         ),
         sets=pd.DataFrame(
             {
-                "annotators": per_set,
+                "annotators": np.bincount(number[number != NO_SET]),
                 "images": size[firsts],
                 "reshuffle": reshuffle,
                 "fewest_of_a_class": per_class.min(axis=1),
@@ -185,6 +197,22 @@ def hidden_sets(raw: pd.DataFrame) -> HiddenSets:
         overlaps=_distribution(between[apart], "sets"),
         n_images=len(image_ids),
     )
+
+
+def _numbered(shared: npt.NDArray[np.int32], rows: IntArray) -> tuple[IntArray, IntArray]:
+    """The first annotator of each set, and each annotator's set, or -1."""
+    size = shared.diagonal()
+    same = (shared == size) & (shared == size[:, None])
+    first = same.argmax(axis=1)  # the first annotator with the same images
+    firsts = np.unique(first[same.sum(axis=1) > 1])
+    number = np.full(len(rows), NO_SET)
+    number[firsts] = np.arange(len(firsts))
+    number = number[first]
+    within = (shared[:, firsts] == size[:, None]) & (size[firsts] == rows[:, None])
+    within &= (within.sum(axis=1) == 1)[:, None] & (number == NO_SET)[:, None]
+    again, of_which = np.nonzero(within)
+    number[again] = of_which
+    return firsts, number
 
 
 def _reshuffles(apart: BoolArray) -> IntArray:

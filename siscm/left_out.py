@@ -97,11 +97,14 @@ def find_left_out(raw: pd.DataFrame, counts: pd.DataFrame) -> LeftOut:
     Parameters
     ----------
     raw
-        A row an opinion: ``annotator``, ``image``, ``chosen_label``.
+        A row each time that an opinion was counted: ``annotator``, ``image``, ``chosen_label``.
     counts
         (10,000, 10): how many annotators gave each label to each image.
     """
-    difference = (label_counts(raw) - counts).to_numpy().ravel()
+    table = label_counts(raw) - counts
+    if table.isna().any(axis=None):
+        raise ValueError("counts should have the rows and columns that label_counts gives.")
+    difference = table.to_numpy().ravel()
     left = np.maximum(difference, 0)
     annotators, column = np.unique(raw["annotator"].to_numpy(), return_inverse=True)
     gave = csc_array(

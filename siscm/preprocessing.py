@@ -89,7 +89,7 @@ def preprocess(
     ------
     ValueError
         If a step leaves nothing, which the error names; if an annotator contradicts herself; if
-        a label is not one of the classes; or if ``reading`` or ``joined`` is unknown.
+        a label is not one of the classes; or if a choice is none of those above.
     """
     if reading not in ("released", "paper") or joined not in ("or", "and"):
         raise ValueError(
@@ -98,6 +98,11 @@ def preprocess(
         )
     if reading == "released" and joined == "and":
         raise ValueError("joined='and' is a reading of the paper's text: say reading='paper'.")
+    if not (min_train >= 0 and min_test >= 0 and 0 < test_size < 1 and seed >= 0):
+        raise ValueError(
+            f"min_train, min_test, test_size and seed are {min_train}, {min_test}, {test_size} and "
+            f"{seed}; test_size must lie between 0 and 1, and nothing be negative or NaN."
+        )
     everything = Opinions.from_long(
         raw, "image", "annotator", "chosen_label", classes=range(n_classes)
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +11,13 @@ import pytest
 
 from siscm import cifar10h_data
 from siscm.cifar10h import label_counts
-from siscm.cifar10h_data import Cifar10H, experiment_kind, load_cifar10h, prepare
+from siscm.cifar10h_data import TWIN_SEED, Cifar10H, experiment_kind, load_cifar10h, prepare
+from siscm.cifar10h_raw import check_raw
 from siscm.features import cache_file
+from siscm.image_sets import hidden_sets
+from siscm.left_out import find_left_out
 from siscm.sources import RAW
+from siscm.twin import simulate_cifar10h
 
 
 def test_real_files_are_used_where_asked_for_and_there(
@@ -45,19 +49,41 @@ def test_a_wrong_raw_file_is_an_error_not_a_twin(
         load_cifar10h()
 
 
-def test_what_the_published_file_repeats_is_no_warning_on_a_page(
+def test_what_the_published_file_repeats_is_there_once_and_as_a_row_each_time(
     twin: Cifar10H, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A page that writes to stderr stops the build, after all the downloads."""
-
-    def repeating() -> pd.DataFrame:
-        warnings.warn("raw.zip: 3 repeated opinion(s) counted once.", UserWarning, stacklevel=2)
-        return twin.raw
-
+    """A page that writes to stderr stops the build; pytest turns any warning into an error."""
+    table = simulate_cifar10h(np.random.default_rng(TWIN_SEED))
+    repeating, again = repeat(table.raw, annotator=2000)
+    check = partial(check_raw, repeating, image_labels=table.image_labels, complete=True)
     monkeypatch.setattr(cifar10h_data, "load_cifar10_images", lambda: (np.empty(0), np.empty(0)))
     monkeypatch.setattr(cifar10h_data, "load_cifar10h_counts", lambda: twin.counts)
-    monkeypatch.setattr(cifar10h_data, "load_cifar10h_raw", repeating)
-    assert load_cifar10h("real").raw is twin.raw  # pytest turns any warning into an error
+    monkeypatch.setattr(cifar10h_data, "load_cifar10h_raw", check)
+    real = load_cifar10h("real")
+    assert (len(real.rows), len(real.raw)) == (514_200, 514_199)
+    assert real.rows.duplicated().sum() == 1
+    assert not real.raw.duplicated().any()
+    hers = real.rows[real.rows["annotator"] == 2000]
+    assert (hers["image"] == again).sum() == 2
+    # She is no counterexample to sets, and what the counts lack is found as without her repeat.
+    assert twin.truth is not None
+    left_out = twin.truth.left_out
+    assert 2000 not in left_out
+    counts = label_counts(real.rows[~real.rows["annotator"].isin(left_out)])
+    found = find_left_out(real.rows, counts)
+    assert found.explained
+    assert found.certain == left_out
+    sets = hidden_sets(real.rows)
+    assert sets.verdict() == hidden_sets(twin.rows).verdict()
+    assert sets.set_of == hidden_sets(twin.rows).set_of
+
+
+def repeat(raw: pd.DataFrame, annotator: int) -> tuple[pd.DataFrame, int]:
+    """A raw table in which she saw her first image again instead of her second; and which it is."""
+    mine = np.flatnonzero((raw["annotator_id"] == annotator) & (raw["is_attn_check"] == 0))
+    rows = np.arange(len(raw))
+    rows[mine[1]] = mine[0]
+    return raw.iloc[rows].reset_index(drop=True), int(raw["cifar10_test_test_idx"].iloc[mine[0]])
 
 
 def test_the_twins_counts_leave_out_whole_annotators(twin: Cifar10H) -> None:

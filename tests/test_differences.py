@@ -56,7 +56,7 @@ def data() -> Cifar10H:
     features = rng.normal(size=(10_000, 40)) + 8 * rng.normal(size=(10, 40))[IMAGE_LABELS]
     features = features.astype(np.float32)
     return Cifar10H(
-        "twin", raw, label_counts(raw), lambda i: features[i], lambda i: np.empty(0, int), None
+        "twin", raw, raw, label_counts(raw), lambda i: features[i], lambda i: np.empty(0, int), None
     )
 
 

@@ -25,7 +25,7 @@ def test_a_planted_design_comes_back_exactly(found: HiddenSets) -> None:
     for number, images in found.images.groupby("set"):
         one = found.annotators.index[found.annotators["set"] == number][0]
         assert set(images["image"]) == set(raw.loc[raw["annotator"] == one, "image"])
-    assert found.holds
+    assert found.explained == 90
     assert found.verdict().startswith("Fixed sets explain this file")
 
 
@@ -58,7 +58,7 @@ def test_random_images_are_not_taken_for_a_design() -> None:
     drawn = [rng.choice(200, 20, replace=False) for _ in range(90)]
     random = raw.sort_values("annotator").assign(image=np.concatenate(drawn), true_label=0)
     found = hidden_sets(random)
-    assert not found.holds
+    assert found.explained == 0
     assert (found.annotators == NO_SET)[["set", "reshuffle"]].all(axis=None)
     assert len(set(found.set_of.values())) == 90  # nobody is put together with another
     assert "do NOT explain this file: 0 of 90 annotators" in found.verdict()
@@ -75,7 +75,11 @@ def test_an_odd_annotator_and_a_lost_set_are_counted() -> None:
     unseen = sorted(set(range(200)) - set(raw[raw["annotator"] == 7]["image"]))[0]
     odd = raw.assign(image=raw["image"].where(~swapped, unseen))
     found = hidden_sets(odd)
-    assert not found.holds
+    assert found.explained == 89
+    assert found.verdict() == (
+        "Fixed sets explain all but 1 of the 90 annotators of this file: each of the others shares "
+        "all her images with others, in 30 sets, which hold every image exactly 3 times."
+    )
     assert found.annotators.loc[7, "set"] == NO_SET
     assert (found.annotators["set"] == NO_SET).sum() == 1
     of = found.set_of
@@ -84,7 +88,9 @@ def test_an_odd_annotator_and_a_lost_set_are_counted() -> None:
     assert found.shared[19] == 2  # with the two who saw the set
     lost = raw["planted_set"] == 4
     without = hidden_sets(raw[~lost])
-    assert not without.holds
+    assert without.explained == 60
+    assert "all but 27 of the 87 annotators" in without.verdict()
+    assert "in 20 sets, which hold every image exactly 2 times" in without.verdict()
     assert sorted(without.reshuffles["complete"]) == [False, True, True]
     assert without.reshuffles["images"].min() == 180
 
@@ -98,10 +104,44 @@ def test_who_saw_a_part_of_a_set_is_not_of_it() -> None:
     assert len(found.sets) == len(hidden_sets(raw).sets)
 
 
+def test_who_saw_an_image_of_a_set_again_instead_of_another_is_of_it(found: HiddenSets) -> None:
+    raw = handed_out(np.random.default_rng(0))
+    who = found.annotators.index[found.annotators["set"] == 0][-1]
+    mine = np.flatnonzero(raw["annotator"] == who)
+    rows = np.arange(len(raw))
+    rows[mine[3]] = mine[0]
+    again = hidden_sets(raw.iloc[rows])
+    assert again.set_of == found.set_of
+    assert again.verdict() == found.verdict()
+    assert again.sets["annotators"].equals(found.sets["annotators"])
+    assert again.annotators.loc[who, "images"] == 19
+    # An image from elsewhere makes her no part of it, again or not.
+    other = raw[~raw["image"].isin(raw["image"].iloc[mine])].iloc[[0]].assign(annotator=who)
+    odd = hidden_sets(pd.concat([raw.iloc[np.delete(rows, mine[4])], other]))
+    assert odd.annotators.loc[who, "set"] == NO_SET
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_sets_without_a_common_image_by_chance_are_told_from_a_reshuffle(seed: int) -> None:
+    """About one in nine pairs from two reshuffles is like that here."""
+    raw = handed_out(np.random.default_rng(seed))
+    found = hidden_sets(raw)
+    planted = raw.groupby("annotator")["planted_reshuffle"].first()
+    table = pd.crosstab(found.annotators["reshuffle"], planted) > 0
+    assert found.overlaps[0] > 10
+    assert table.shape == (3, 3)
+    assert (table.sum() == 1).all()
+
+
+def test_an_empty_table_is_refused() -> None:
+    with pytest.raises(ValueError, match="holds no opinion"):
+        hidden_sets(handed_out(np.random.default_rng(0)).iloc[:0])
+
+
 def test_classes_that_are_not_dealt_evenly_are_seen() -> None:
     rng = np.random.default_rng(0)
     sets = dealt(rng, by_class=False)
     found = hidden_sets(handed_out(rng, sets=sets))
-    assert found.holds
+    assert found.explained == 90
     assert (found.sets["fewest_of_a_class"] < found.sets["most_of_a_class"]).any()
     assert found.findings()["sets with as many images of each class"] != "30 of 30"

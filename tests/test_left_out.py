@@ -116,6 +116,25 @@ def test_counts_of_opinions_that_the_file_lacks_are_reported() -> None:
     assert "and lacks 2 that they have" in found.verdict()
 
 
+def test_counts_under_other_names_are_refused() -> None:
+    counts = counts_without(RAW, 3)
+    for other in (counts.set_axis(range(10), axis=1), counts.iloc[1:]):
+        with pytest.raises(ValueError, match="the rows and columns that label_counts gives"):
+            find_left_out(RAW, other)
+    assert find_left_out(RAW, counts.iloc[::-1]).certain == (3,)
+
+
+@pytest.mark.parametrize("who", [3, 5])
+def test_an_opinion_counted_twice_is_subtracted_twice(who: int) -> None:
+    """Whether she who gave it again is left out or not."""
+    again = RAW[RAW["annotator"] == who].head(1)
+    rows = pd.concat([RAW, again], ignore_index=True)
+    found = find_left_out(rows, counts_without(rows, 3, 50))
+    assert found.explained
+    assert found.certain == (3, 50)
+    assert found.remainder == 40 + (who == 3)
+
+
 def test_many_who_gave_the_same_answers_are_settled_at_once() -> None:
     """Ninety a set, of whom one in three is left out: nobody can be told from her mates."""
     raw = handed_out(np.random.default_rng(0), each=90)
