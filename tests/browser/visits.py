@@ -22,6 +22,9 @@ SECONDS_TO_OPEN = 60
 TALLEST = 16_000
 """Pixels of a picture: Chromium draws no more at once."""
 
+CHOSEN = '{"explorer": true, "collapsible": true, "renderer": "CHTML"}'
+"""What the menu of a formula stores, in any book on the disk, and takes files that are not here."""
+
 Theme = Literal["light", "dark"]
 THEME = """(theme) => Object.assign(document.documentElement.dataset, {theme, mode: theme})"""
 STILL = """*, *::before, *::after { transition: none !important; animation: none !important; }"""
@@ -82,17 +85,18 @@ class Reader:
 
     @cached_property
     def dark(self) -> BrowserContext:
-        """Windows of a reader with a phone who has chosen dark pages."""
+        """Windows of a reader with a phone who has chosen dark pages, and from a formula's menu."""
         context = self.browser.new_context(viewport=_size(PHONE), reduced_motion="reduce")
         context.add_init_script(
             "for (const key of ['mode', 'theme']) localStorage.setItem(key, 'dark')"
         )
+        context.add_init_script(f"localStorage.setItem('MathJax-Menu-Settings', '{CHOSEN}')")
         return context
 
     def served(self, name: str) -> Visit:
         """A page as it is served: at a laptop's width, light and dark, and at a phone's."""
         if name not in self._served:
-            page, visit = self._open(self.light, self.address, name)
+            page, visit = self.open(self.light, self.address, name)
             visit.faint["light"] = page.evaluate(CONTRAST)
             self._picture(page, name, "laptop-light")
             page.evaluate(THEME, "dark")
@@ -110,16 +114,18 @@ class Reader:
     def as_file(self, name: str) -> Visit:
         """A page opened from the disk, dark and on a phone."""
         if name not in self._filed:
-            page, visit = self._open(self.dark, f"{self.book.as_uri()}/", name)
+            page, visit = self.open(self.dark, f"{self.book.as_uri()}/", name)
             visit.faint["dark"] = page.evaluate(CONTRAST)
             visit.width["phone"] = page.evaluate("document.scrollingElement.scrollWidth")
+            self._picture(page, name, "phone-dark")
             page.close()
             self._filed[name] = visit
         return self._filed[name]
 
-    def _open(self, context: BrowserContext, folder: str, name: str) -> tuple[Page, Visit]:
-        """Open a page and wait until formulas and images are there."""
-        page, visit = context.new_page(), Visit()
+    @staticmethod
+    def follow(page: Page) -> Visit:
+        """Note from now on what a page asks for and complains of."""
+        visit = Visit()
         page.on("request", lambda request: visit.requests.append(request.url))
         page.on(
             "response",
@@ -130,11 +136,19 @@ class Reader:
             "console",
             lambda said: said.type in ("error", "warning") and visit.complaints.append(said.text),
         )
+        return visit
+
+    def open(self, context: BrowserContext, folder: str, name: str) -> tuple[Page, Visit]:
+        """Open a page, wait until formulas and images are there, and let a minute seem to pass."""
+        page = context.new_page()
+        visit = self.follow(page)
+        page.clock.install()
         page.goto(folder + name, timeout=1000 * SECONDS_TO_OPEN)
         if name == "index.html":  # it only leads to the first page
             page.wait_for_url("**/book/intro.html")
         page.add_style_tag(content=STILL)
         visit.seen = page.evaluate(LOOK)
+        page.clock.fast_forward(60_000)  # what a page would ask for later, it asks for now
         return page, visit
 
     def _picture(self, page: Page, name: str, kind: str) -> None:
@@ -149,8 +163,8 @@ class Reader:
         """Links of a served page to a file, or a place in a page, that the book does not have."""
         dead = []
         for link in sorted({link for link in visit.seen["links"] if link.startswith(self.address)}):
-            parts = urlsplit(link)
-            target = self.book / unquote(parts.path).lstrip("/")
+            parts = urlsplit(link.removeprefix(self.address))
+            target = self.book / unquote(parts.path)
             place = unquote(parts.fragment)
             found = target.is_file()
             if found and place and target.suffix == ".html":
