@@ -1,9 +1,13 @@
 """Sphinx extension of this book: a bar that names the data, numbers, no outside host, the API."""
 
+from importlib.util import find_spec
+
 import numpy as np
+from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
+import siscm
 from siscm import GumbelMaxSISCM, partition, released
 from siscm.cifar10h_data import experiment_kind
 from siscm.pages import expected
@@ -85,6 +89,29 @@ def only_our_own(
     return skip or "sklearn" in str(getattr(obj, "__module__", ""))
 
 
+def link_the_notation(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Lead from the names on the page of notation to the reference; to the class, of what it has.
+
+    Names are those of the package, ``violates`` or ``gumbel.sample_noise``; words such as ``label``
+    are left alone.
+    """
+    if docname != "book/notation":
+        return
+    known = app.env.get_domain("py").objects  # type: ignore[attr-defined]
+    for literal in doctree.findall(nodes.literal):
+        name = literal.astext()
+        head, dot, _ = name.partition(".")
+        if head not in siscm.__all__ and not (dot and find_spec(f"siscm.{head}")):
+            continue
+        ends = (f".{name}", f".{name.rpartition('.')[0]}")
+        target = next((full for end in ends for full in known if full.endswith(end)), None)
+        if target is not None:
+            page = app.builder.get_relative_uri(docname, known[target].docname)
+            link = nodes.reference("", "", internal=True, refuri=f"{page}#{known[target].node_id}")
+            literal.replace_self(link)
+            link += literal
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect each to its moment."""
     app.connect("config-inited", announce_the_data)
@@ -93,4 +120,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("config-inited", drop_thebe)
     app.connect("autodoc-process-docstring", dress_the_docstring, priority=400)  # before Napoleon
     app.connect("autodoc-skip-member", only_our_own)
+    app.connect("doctree-resolved", link_the_notation)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
