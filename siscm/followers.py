@@ -8,27 +8,25 @@ followers F and the ratios have, beside the density of the ratios given F, the w
 .. math:: \prod_{i \in F} o_i, \qquad o_i = \frac{a_i}{(1 - a_i)\, p_i(y_i)} .
 
 There are too many F to add up, and those that contradict each other can both be likely. So both
-are drawn by annealing (Neal, *Annealed importance sampling*, 2001; with resampling, Del Moral et
-al., *Sequential Monte Carlo samplers*, 2006): many draws begin where hardly any opinion says that
-its expert followed, the weights are raised to their true power in steps so small that draws stay
-alike in weight, and after each step every draw decides anew, expert by expert, who followed.
+are drawn by annealed importance sampling (Neal, *Statistics and Computing* 11, 2001): many draws
+begin where hardly any opinion says that its expert followed, and the weights are raised to their
+true power in steps. At each step every draw decides anew, expert by expert, who followed, and is
+weighed by how much likelier the step made all else. Camps that exclude each other are kept to the
+end, whichever is ahead on the way. Where chances of opinions, on their own, differ by a hundred
+powers of ten, the steps are too long, and the likelier camp can still be missed.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import logsumexp, softmax
 
 from siscm.checks import BoolArray, FloatArray, IntArray
 from siscm.floors import pieces_between
 from siscm.posterior import draw_ratio, noise_above, posterior
 
-_LEAST_SHARE = 0.5
-"""Of the draws that count, after a step: the effective sample size beside their number."""
-
-_LEAST_STEP = 1e-3
-"""So much the power grows at least: a step that costs too many draws is better than none."""
+_LEAST_STEPS, _MOST_STEPS, _STEP = 10, 50, 4.0
+"""Steps from the beginning to the true weights, and how much the log-odds may rise in one."""
 
 _IN_FULL = 20
 """Opinions up to which as many draws are taken as were asked for; more narrow the answer anyway."""
@@ -84,6 +82,7 @@ class Followers:
             self.log_virtual[c] = self._virtual(self.place == c)
         with np.errstate(divide="ignore"):
             self.log_odds = np.log(a) - np.log1p(-a) - own
+        self.in_doubt, self.power = np.isfinite(self.log_odds), np.zeros(len(labels))
         # Where annealing begins, a label is as likely to have a follower as none, however rare.
         self.log_first = np.zeros(len(places))
         for c in set(self.place[a < 1]) - set(self.place[a == 1]):
@@ -95,15 +94,10 @@ class Followers:
         return np.asarray(ratios.max(axis=1, initial=-np.inf))
 
     @property
-    def followed(self) -> BoolArray:
-        """(d, n): whether a follower said the label."""
-        return np.asarray(np.isfinite(self.log_virtual).any(axis=2))
-
-    @property
     def said(self) -> BoolArray:
         """(n, k): the labels that some of the followers said."""
         said = np.zeros(self.log_virtual.shape[1:], dtype=bool)
-        said[:, self.observed] = self.followed.T
+        said[:, self.observed] = np.isfinite(self.log_virtual).any(axis=2).T
         return said
 
     @property
@@ -112,72 +106,47 @@ class Followers:
         reached = self.log_virtual + self.log_value[..., None]
         return np.asarray(reached.max(axis=0, initial=-np.inf))
 
-    def decide(self, i: int, power: float) -> FloatArray:
-        """Draw anew whether expert i followed, and the value of her label, all else as it is.
+    def decide(self, i: int, power: float) -> None:
+        """Raise the power of expert i's odds, and draw anew whether she followed.
 
-        Returns
-        -------
-        array (n,)
-            The logarithm of how much likelier all else is made by her opinion.
+        With it goes the value of her label. The weights rise by how much likelier all else is with
+        that power than before, whether she followed or not.
         """
         c = self.place[i]
-        without = self._virtual((self.place == c) & (np.arange(len(self.place)) != i))
+        alike = self.place == c
+        without = self._virtual(alike & (np.arange(len(self.place)) != i))
         both = without, np.maximum(without, self.log_ratio[i])
+        agree = np.isfinite(without).any(axis=1)
         self.log_virtual[c] = -np.inf
         floor, said, u = self.log_floor, self.said, self.rng.random(len(without))
         (value, log_chance), (value_if, log_chance_if) = (
             _value(floor, said, log_ratio, self.observed[c], u) for log_ratio in both
         )
-        agree = np.isfinite(without).any(axis=1)
         with np.errstate(invalid="ignore"):
             more = np.nan_to_num(log_chance_if - log_chance, nan=-np.inf)
-        first = np.where(agree, 0.0, self.log_first[c])
-        log_odds = power * self.log_odds[i] + (1 - power) * first + more
-        total = np.logaddexp(0, log_odds)
-        follow = np.log(self.rng.random(len(u))) < log_odds - total
+
+        def sides() -> tuple[FloatArray, FloatArray]:
+            first = (1 - self.power[alike & self.in_doubt].mean()) * self.log_first[c]
+            return np.where(agree, first, 0.0), first + self.power[i] * self.log_odds[i] + more
+
+        not_she, she = sides()
+        before = np.logaddexp(not_she, she) if power else not_she  # at first, she is new
+        self.power[i] = power
+        not_she, she = sides()
+        total = np.logaddexp(not_she, she)
+        self.log_weight = self.log_weight + total - before
+        follow = np.log(self.rng.random(len(u))) < she - total
         self.follows[:, i] = follow
         self.log_virtual[c] = np.where(follow[:, None], both[1], without)
         self.log_value[c] = np.where(follow, value_if, value)
-        return np.asarray(total)
 
     def anneal(self) -> None:
         """From a beginning that hardly trusts an opinion to the true weights."""
-        in_doubt = np.flatnonzero(np.isfinite(self.log_odds)).tolist()
-        for i in in_doubt:
-            self.log_weight = self.log_weight + self.decide(i, 0.0)
-        power = 0.0
-        while power < 1:
-            follows = self.follows[:, in_doubt]
-            gained = follows @ self.log_odds[in_doubt] - self.log_first @ self.followed
-            step = self._step(gained, 1 - power)
-            power += step
-            self.log_weight = self.log_weight + step * gained
-            self._resample()
-            for i in in_doubt:
+        most = self.log_odds[self.in_doubt].max(initial=0) / _STEP
+        n_steps = int(np.clip(most, _LEAST_STEPS, _MOST_STEPS))
+        for power in np.linspace(0, 1, n_steps + 1).tolist():
+            for i in np.flatnonzero(self.in_doubt).tolist():
                 self.decide(i, power)
-
-    def _step(self, gained: FloatArray, most: float) -> float:
-        """The longest step after which enough draws count."""
-
-        def enough(step: float) -> float:
-            weight = softmax(self.log_weight + step * gained)
-            return float(1 / (weight**2).sum() / len(weight) - _LEAST_SHARE)
-
-        least = min(_LEAST_STEP, most)
-        if enough(most) >= 0:
-            return most
-        if enough(least) <= 0:
-            return least
-        return float(brentq(enough, least, most, xtol=_LEAST_STEP / 10))
-
-    def _resample(self) -> None:
-        """Draws that all count the same, by systematic resampling."""
-        n = len(self.log_weight)
-        up_to = np.cumsum(softmax(self.log_weight))
-        kept = np.searchsorted(up_to / up_to[-1], (np.arange(n) + self.rng.random()) / n)
-        self.follows, self.log_value = self.follows[kept], self.log_value[:, kept]
-        self.log_virtual = self.log_virtual[:, kept]
-        self.log_weight = np.zeros(n)
 
 
 def _value(

@@ -57,9 +57,9 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
         Runs of Algorithm 1 at each sharing tried.
     n_samples
         Draws where more than :data:`siscm.several.MOST_IN_DOUBT` opinions on one instance may share
-        a Gumbel noise and there are more than two labels (:mod:`siscm.followers`, about half a
-        second an instance), and points of an integral where three or more different labels were
-        given; everything else is exact.
+        a Gumbel noise and there are more than two labels (:mod:`siscm.followers`; of more than
+        twenty opinions it takes fewer), and points of an integral where three or more different
+        labels were given; everything else is exact.
     random_state
         Seed of Algorithm 1, of the parts, and of draws.
 

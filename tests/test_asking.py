@@ -254,6 +254,17 @@ def test_agreement_with_most_by_hand() -> None:
     np.testing.assert_allclose(agreement_with_most(opinions), expected)
 
 
+def test_of_a_panel_of_nobody_nothing_is_told_and_the_other_cases_stay(
+    panel: SyntheticPanel, model: GradedSISCM
+) -> None:
+    log_p = model.log_marginals(panel.X)[:3]
+    codes = np.full((3, len(model.experts_)), -1)
+    may = np.ones(codes.shape, dtype=bool)
+    may[1] = False
+    table = value_of_asking(model, log_p, codes, may)
+    assert table["row"].unique().tolist() == [0, 2]
+
+
 def test_of_no_case_nothing_is_told_in_the_same_columns(model, panel, at_hand) -> None:
     log_p = model.log_marginals(panel.X)
     some = value_of_asking(model, log_p[:1], at_hand[:1])

@@ -57,6 +57,23 @@ def test_camps_that_exclude_each_other_are_weighed_against_each_other() -> None:
     np.testing.assert_allclose([weight @ zero, weight @ one], shares[:2], atol=0.03)
 
 
+@pytest.mark.parametrize("least", [3, 6, 9])
+def test_camps_of_opinions_that_are_rare_in_unlike_measure(least: int) -> None:
+    """Equal habits but for how rare what each said is: which camp is ahead changes on the way."""
+    rng = np.random.default_rng(least)
+    labels = np.array([0, 1, 0, 1, 0, 0, 1])
+    p = np.tile([0.3, 0.3, 0.4], (7, 1))
+    p[np.arange(7), labels] *= 10.0 ** -rng.integers(0, least + 1, size=7)
+    log_p, a = np.log(p / p.sum(axis=1, keepdims=True)), np.full(7, 0.9)
+    found = [drawn(log_p, labels, a, 2000, seed) for seed in range(3)]
+    by_set = [f.follows @ (2 ** np.arange(7)[::-1]) for f in found]
+    shares = [
+        np.bincount(number, softmax(f.log_weight), minlength=128)
+        for number, f in zip(by_set, found, strict=True)
+    ]
+    np.testing.assert_allclose(np.mean(shares, axis=0), by_sets(log_p, labels, a), atol=0.05)
+
+
 @pytest.mark.parametrize("n_experts", [0, 3, 40])
 def test_every_draw_makes_followers_say_what_they_said(n_experts: int) -> None:
     rng = np.random.default_rng(n_experts)

@@ -311,7 +311,7 @@ def test_many_in_doubt_are_drawn_and_the_sure_are_not() -> None:
         (4, [0, 0, 1, 2, 2, 2, 3]),
     ],
 )
-@pytest.mark.parametrize("rare", [1.0, 1e-60])
+@pytest.mark.parametrize("rare", [1.0, 1e-10, 1e-60])
 def test_as_many_draws_as_by_default_are_enough(k: int, said: list[int], rare: float) -> None:
     """Against the sum over all 128 sets of followers, who nearly always follow."""
     rng = np.random.default_rng(7)
