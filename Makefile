@@ -109,7 +109,7 @@ MUTANTS := *
 
 # mutmut takes every process that ends for a mutant of its own, so joblib may start none.
 NO_WORKERS := JOBLIB_MULTIPROCESSING=0
-mutation: $(MUTATION_INSTALLED)  ## break the core modules in many small ways: do the tests notice? (an hour)
+mutation: $(MUTATION_INSTALLED)  ## break the core modules in many small ways: do the tests notice? (long)
 	$(SIMULATED) $(ONE_THREAD) $(NO_WORKERS) HYPOTHESIS_PROFILE=mutation \
 		$(MUTATION)/bin/python -m mutmut run '$(MUTANTS)'
 	$(MUTATION)/bin/python tests/mutation_score.py

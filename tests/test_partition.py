@@ -297,7 +297,8 @@ def test_refusals() -> None:
     with pytest.raises(ValueError, match=r"^expert 1 stands twice in the partition\.$"):
         partition.objective(graph, [[0, 1], [1, 2]])
     with pytest.raises(
-        ValueError, match=r"^the partition names expert 3, .* with experts= of all experts\.$"
+        ValueError,
+        match=r"^the partition names expert 3, .* build the Opinions with experts= of .*\.$",
     ):
         partition.objective(graph, [[0, 1, 2, 3]])
 

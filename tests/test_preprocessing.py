@@ -221,15 +221,16 @@ def test_parts_of_the_table_add_up() -> None:
     assert (everything.diff().dropna() <= 0).all(axis=None)
 
 
-def test_split_and_seed_are_those_asked_for() -> None:
+@pytest.mark.parametrize("seed", [0, 7])
+def test_split_and_seed_are_those_asked_for(seed: int) -> None:
     raw = table(4)
     images = np.sort(
         raw.groupby("image")["chosen_label"].nunique().loc[lambda n: n > 1].index.to_numpy()
     )
     result = preprocess(
-        raw, reading="paper", min_train=0, min_test=0, n_classes=10, test_size=0.4, seed=7
+        raw, reading="paper", min_train=0, min_test=0, n_classes=10, test_size=0.4, seed=seed
     )
-    train, test = train_test_split(images, test_size=0.4, random_state=7)
+    train, test = train_test_split(images, test_size=0.4, random_state=seed)
     assert set(result.train.instances) <= set(train)
     assert set(result.test.instances) <= set(test)
     assert result.kept.loc[(SPLIT, "test"), "images"] == len(test)
@@ -277,6 +278,7 @@ def test_nobody_with_a_second_expert_is_named() -> None:
         ({"min_train": float("nan")}, "test_size and seed are nan, 20, 0.2 and 3993; .* or NaN"),
         ({"min_test": -1}, "are 130, -1, 0.2"),
         ({"test_size": 1.0}, "test_size must lie between 0 and 1"),
+        ({"test_size": 0.0}, "are 130, 20, 0.0 and 3993; test_size must lie"),
         ({"test_size": float("nan")}, "are 130, 20, nan"),
         ({"seed": -1}, "0.2 and -1; "),
         ({"reading": "code"}, "reading is 'code' .* 'released' or 'paper', and 'or' or 'and'.$"),
