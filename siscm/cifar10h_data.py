@@ -89,7 +89,7 @@ def load_cifar10h(kind: Kind | None = None) -> Cifar10H:
         raise ValueError(f"there is no kind {kind!r} of CIFAR-10H; there are twin and real.")
     if chosen == "real":
         images, _ = load_cifar10_images()
-        rows = load_cifar10h_raw(repeats=True)
+        rows = load_cifar10h_raw()
         return Cifar10H(
             "real",
             rows.drop_duplicates(ignore_index=True),

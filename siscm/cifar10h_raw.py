@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,13 +35,8 @@ _TRUTH = {"1": 1, "1.0": 1, "true": 1, "0": 0, "0.0": 0, "false": 0}  # which, i
 _LABELS = {"true_label": "true_category", "chosen_label": "chosen_category"}
 
 
-def load_cifar10h_raw(*, repeats: bool = False) -> pd.DataFrame:
+def load_cifar10h_raw() -> pd.DataFrame:
     """The published raw file, complete, in the image order of the published image file.
-
-    Parameters
-    ----------
-    repeats
-        As for :func:`read_raw`.
 
     Returns
     -------
@@ -57,8 +51,7 @@ def load_cifar10h_raw(*, repeats: bool = False) -> pd.DataFrame:
         If one of them is not the file expected, or holds anything but such opinions.
     """
     _, image_labels = load_cifar10_images()
-    file = registry.locate(RAW)
-    return read_raw(file, image_labels=image_labels, complete=True, repeats=repeats)
+    return read_raw(registry.locate(RAW), image_labels=image_labels, complete=True)
 
 
 def read_raw(
@@ -66,7 +59,6 @@ def read_raw(
     *,
     image_labels: npt.ArrayLike | None = None,
     complete: bool = False,
-    repeats: bool = False,
 ) -> pd.DataFrame:
     """The opinions in a raw file; attention checks are left out.
 
@@ -79,9 +71,6 @@ def read_raw(
         in another order is found out.
     complete
         Whether all the annotators of the published file must be there, each with 200 images.
-    repeats
-        Whether an opinion that is given twice stays there twice: for what counts the rows of the
-        file. Otherwise it counts once, with a warning.
 
     Returns
     -------
@@ -108,7 +97,7 @@ def read_raw(
     if not isinstance(content, bytes):
         raise ValueError(f"{name} gives text; open it to read bytes.")
     table = read_table(content, name)
-    return check_raw(table, name, image_labels=image_labels, complete=complete, repeats=repeats)
+    return check_raw(table, name, image_labels=image_labels, complete=complete)
 
 
 def check_raw(
@@ -117,7 +106,6 @@ def check_raw(
     *,
     image_labels: npt.ArrayLike | None = None,
     complete: bool = False,
-    repeats: bool = False,
 ) -> pd.DataFrame:
     """The opinions in a table with the columns of the raw file: :func:`read_raw` without a file.
 
@@ -162,7 +150,8 @@ def check_raw(
         rows.refuse(np.asarray(said != right), _GUESS, rule)
     if complete:
         _check_complete(opinions, source)
-    return _repeats(opinions, source, keep=repeats)
+    _check_repeats(opinions, source)
+    return opinions
 
 
 @dataclass(frozen=True)
@@ -275,8 +264,8 @@ def _check_complete(opinions: pd.DataFrame, source: str) -> None:
         )
 
 
-def _repeats(opinions: pd.DataFrame, source: str, keep: bool) -> pd.DataFrame:
-    """Refuse whoever contradicts herself about an image; keep equal answers, or say they go."""
+def _check_repeats(opinions: pd.DataFrame, source: str) -> None:
+    """Refuse whoever contradicts herself about an image."""
     again = opinions.duplicated(["annotator", "image"])
     same = opinions.duplicated()
     if (again & ~same).any():
@@ -289,12 +278,3 @@ def _repeats(opinions: pd.DataFrame, source: str, keep: bool) -> pd.DataFrame:
             f"{source}: annotator {row['annotator']} contradicts herself about image "
             f"{row['image']}: {said.tolist()}."
         )
-    if same.any() and not keep:
-        row = opinions[same].iloc[0]
-        warnings.warn(
-            f"{source}: {int(same.sum())} repeated opinion(s) counted once (the first: annotator "
-            f"{row['annotator']}, image {row['image']}).",
-            UserWarning,
-            stacklevel=4,
-        )
-    return opinions if keep else opinions[~same].reset_index(drop=True)

@@ -17,7 +17,7 @@ from siscm.graded import GradedSISCM
 from siscm.names import plain
 from siscm.opinions import NOT_ASKED, Opinions
 
-N_PARTS = 5
+UNSEEN_PARTS = 5
 """Parts of the instances learned from, each of which is answered about by the others."""
 
 
@@ -172,10 +172,10 @@ def among(model: GradedSISCM, experts: pd.Index[Any]) -> GradedSISCM:
 def unseen(model: GradedSISCM, X: pd.DataFrame, learned: Opinions, asked: Opinions) -> FloatArray:
     """Log-marginals (n_opinions, k), about no instance by marginals that have seen it.
 
-    The instances learned from are dealt into :data:`N_PARTS` parts, and marginals learned once more
-    from the others answer about each; groups and sharing stay as they are. What is said about an
-    instance does not depend on which others are asked about. Takes as long as learning marginals,
-    once for each part that is asked about.
+    The instances learned from are dealt into :data:`UNSEEN_PARTS` parts, and marginals learned once
+    more from the others answer about each; groups and sharing stay as they are. What is said about
+    an instance does not depend on which others are asked about. Takes as long as learning
+    marginals, once for each part that is asked about.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ def unseen(model: GradedSISCM, X: pd.DataFrame, learned: Opinions, asked: Opinio
         About which instances, and by whom; the labels do not matter.
     """
     log_p = model.log_marginals(X.loc[asked.instances], asked)
-    part = np.random.default_rng(0).permutation(len(learned.instances)) % N_PARTS
+    part = np.random.default_rng(0).permutation(len(learned.instances)) % UNSEEN_PARTS
     place = learned.instances.get_indexer(asked.instances)
     of_case = np.where(place < 0, -1, part[place])
     for number in np.unique(of_case[of_case >= 0]) if X.shape[1] else ():

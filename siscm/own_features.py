@@ -92,18 +92,17 @@ def read_features(
         return None
     table = _one_row_each(table, name, problems)
     ids = table.pop(name)
-    known = np.ones(len(table), dtype=bool) if about is None else np.asarray(ids.isin(about))
+    known = np.asarray(ids.isin(ids if about is None else about))
+    if known.any():
+        kept = _new_cases(table, known, problems)
+        table, ids, known = table[kept], ids[kept], known[kept]
     learned = known if known.any() else ~known
-    if about is not None and known.any():
-        table, ids, learned = _new_cases(table, ids, known, problems)
     X, found = _columns(without_grouping(table, problems), learned, given, problems)
     return X.set_axis(pd.Index(ids, name="instance")).sort_index(), found
 
 
-def _new_cases(
-    table: pd.DataFrame, ids: pd.Series[str], known: BoolArray, problems: Problems
-) -> tuple[pd.DataFrame, pd.Series[str], BoolArray]:
-    """Without the instances of which nothing is known at all, which may be half a text."""
+def _new_cases(table: pd.DataFrame, known: BoolArray, problems: Problems) -> BoolArray:
+    """All but the instances of which nothing is known at all, which may be half a text."""
     void = ~known & table.isna().all(axis=1).to_numpy() & (table.shape[1] > 0)
     trouble = "rows without features about instances without opinions"
     advice = "Nothing; or put quotes around texts of several lines."
@@ -111,7 +110,7 @@ def _new_cases(
     trouble = "instances with features but without opinions"
     new = rows(table.index[~known & ~void])
     problems.add("look", trouble, "Nothing: they are taken for new cases.", new)
-    return table[~void], ids[~void], known[~void]
+    return np.asarray(~void)
 
 
 def _given_kinds(

@@ -56,7 +56,7 @@ def silent_or_talking(rng: np.random.Generator, n: int = 1000) -> Iterator[Drawn
         yield _talking(rng, i, _silent)
 
 
-def alike_or_not(rng: np.random.Generator, n: int = 1000) -> Iterator[Drawn]:
+def alike_or_not(rng: np.random.Generator, n: int = 600) -> Iterator[Drawn]:
     """Experts who are alike, n times; and n times the like with one noise that contradicts it."""
     for i in range(n):
         yield Drawn(_alike(rng, i), "alike", True)

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from scipy.special import logsumexp
@@ -28,7 +27,6 @@ from scipy.stats import qmc
 from siscm.checks import BoolArray, FloatArray, IntArray
 from siscm.contradictions import VirtualExperts, virtual_experts
 from siscm.floors import Pieces, law_given_floors, pieces_between, slope_and_sum, turns_of
-from siscm.gumbel import sample_noise, sample_posterior_noise
 
 _FAR = 700.0
 """Log-ratios so far above S have no chance left."""
@@ -237,28 +235,6 @@ def evenly(n_dimensions: int, n_points: int) -> FloatArray:
     return np.asarray(points + 0.5 / 2**power)
 
 
-class Draws(NamedTuple):
-    """Noises (n, k), how much each counts (n,), 1 in sum, and the log-chance of the opinions."""
-
-    noise: FloatArray
-    weight: FloatArray
-    log_chance: float
-
-
-def draw_noise(
-    log_p: FloatArray, labels: IntArray, n: int, rng: np.random.Generator
-) -> Draws | None:
-    """Noises of a group, given what any number of its experts said; None if none makes them."""
-    even = np.full(n, 1 / n)
-    if len(labels) == 0:
-        return Draws(sample_noise(log_p.shape[1], n, rng), even, 0.0)
-    if len(labels) == 1:  # what follows would draw the same, in three times as long
-        noise = sample_posterior_noise(log_p[0], labels[0], n, rng)
-        return Draws(noise, even, float(log_p[0, labels[0]]))
-    found = posterior(log_p, labels, lambda n_dimensions: rng.random((n, n_dimensions)))
-    return None if found is None else Draws(found.noise(rng), found.weight, found.log_chance)
-
-
 def monte_carlo_law(
     log_p: FloatArray, labels: IntArray, log_q: FloatArray, n_samples: int, rng: np.random.Generator
 ) -> FloatArray | None:
@@ -266,9 +242,9 @@ def monte_carlo_law(
 
     Draws are weighted where three or more different labels were observed.
     """
-    found = draw_noise(log_p, labels, n_samples, rng)
+    found = posterior(log_p, labels, lambda n_ratios: rng.random((n_samples, n_ratios)))
     if found is None:
         return None
-    says = (log_q[:, None] + found.noise).argmax(axis=-1)
+    says = (log_q[:, None] + found.noise(rng)).argmax(axis=-1)
     k = log_q.shape[1]
     return np.array([np.bincount(row, found.weight, minlength=k) for row in says])

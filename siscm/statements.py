@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -65,25 +64,6 @@ class Statement:
         lines = _lines(self.chapter)
         return lines[lines.index(f":label: {self.label}") - 1].partition("} ")[2]
 
-    @property
-    def n(self) -> int:
-        """What the chapter gives to the function that draws the models, or leaves to its default.
-
-        Raises
-        ------
-        ValueError
-            If the chapter does not run the check on these models.
-        """
-        text = "\n".join(_lines(self.chapter))
-        check, models = self.check.__name__, self.models.__name__
-        call = re.search(rf"theorems\.{check},\s+populations\.{models}\(rng(?:, (\w+))?\)", text)
-        if call is None:
-            raise ValueError(f"{self.chapter} does not run {check} on {models}.")
-        if call[1] is None:
-            return int(inspect.signature(self.models).parameters["n"].default)
-        named = re.search(rf"^{call[1]} = (\d+)$", text, re.MULTILINE)
-        return int(named[1] if named else call[1])
-
 
 STATEMENTS = (
     Statement(theorems.definition_1, "def-set-invariance", SILENT, silent_or_talking),
@@ -117,7 +97,7 @@ def statements_page() -> str:
     rows = "\n".join(
         f"| {{prf:ref}}`{s.label}` | {s.name} | {SECTIONS[s.chapter]} | "
         f"[{title_of(s.chapter)}](../notebooks/{s.chapter}.ipynb) | `{s.check.__name__}` | "
-        f"{s.n:,} | {BROKEN[s.models]} |"
+        f"{inspect.signature(s.models).parameters['n'].default:,} | {BROKEN[s.models]} |"
         for s in STATEMENTS
     )
     drawn = "\n".join(

@@ -204,6 +204,8 @@ def test_rests_of_rounding_leave_the_draws_alone() -> None:
     drawn = [released.frequencies(p, 1000, np.random.default_rng(0)) for p in (law, elsewhere)]
     np.testing.assert_array_equal(*drawn)
     assert drawn[0].std(axis=0).max() > 0
+    with pytest.raises(ValueError, match="n_samples must be a whole number of at least 1; got 0"):
+        released.frequencies(law, 0, np.random.default_rng(0))
 
 
 def test_gnb_by_draws_errs_where_two_labels_are_near() -> None:

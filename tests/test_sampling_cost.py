@@ -12,7 +12,6 @@ import pytest
 from siscm import sampling_cost as module
 from siscm.graph import SimilarityGraph
 from siscm.gumbel import monte_carlo_probabilities
-from siscm.released import law_by_draws
 from siscm.sampling_cost import sampling_cost
 from siscm.sweep import Cell, draw_panel, pair_losses, same_group, sweep
 
@@ -139,6 +138,3 @@ def test_refusals() -> None:
         sampling_cost(0, runs=[RUN], n_draws=0)
     with pytest.raises(ValueError, match="a pair takes two experts"):
         sampling_cost(0, runs=[RUN], group_sizes=(1,))
-    sampled = law_by_draws(0, np.random.default_rng(0))
-    with pytest.raises(ValueError, match="n_samples must be a whole number of at least 1; got 0"):
-        sampled(np.log([0.5, 0.5]), np.log([0.5, 0.5]), np.array(0))
