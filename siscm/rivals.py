@@ -180,7 +180,7 @@ class PooledRegression:
         # The intercept is free, so that centring changes no solution; it is found sooner.
         centre = X_train.mean(axis=0)
         rows = _pair_features((X_train - centre)[i[observed]], codes, n_experts, opinions.n_classes)
-        classifier = LogisticRegression(C=C, max_iter=10_000, tol=1e-5)
+        classifier = LogisticRegression(C=C, max_iter=10_000, tol=1e-7)
         return cls(classifier.fit(rows, y[target]), X - centre, n_experts)
 
     def __call__(self, pairs: Pairs) -> FloatArray:
