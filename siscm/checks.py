@@ -30,8 +30,8 @@ def check_log_distribution(log_p: npt.ArrayLike, whose: str) -> FloatArray:
         total = np.exp(values).sum(axis=-1)
     wrong = ~(np.abs(total - 1.0) <= SUM_TOLERANCE)
     if wrong.any():
-        row = tuple(int(i) for i in np.argwhere(wrong)[0])
-        where = f" in row {row[0] if len(row) == 1 else row}" if row else ""
+        row, name = _first_row(wrong)
+        where = f" in {name}" if name else ""
         raise ValueError(
             f"the {whose} expert's marginal{where} sums to {total[row]}, not to 1; "
             "pass log-probabilities of a normalised distribution."
@@ -76,8 +76,8 @@ def check_possible(log_p: FloatArray, label: IntArray) -> None:
     chance = np.take_along_axis(log_p, label[..., None], axis=-1)[..., 0]
     impossible = np.isneginf(chance)
     if impossible.any():
-        row = tuple(int(i) for i in np.argwhere(impossible)[0])
-        where = f"row {row[0] if len(row) == 1 else row}: " if row else ""
+        row, name = _first_row(impossible)
+        where = f"{name}: " if name else ""
         raise ValueError(
             f"{where}the observed label {label[row]} has probability zero for the expert who said "
             "it; nothing can be conditioned on the impossible. Raise the marginal's floor."
@@ -115,6 +115,12 @@ def check_count(value: Any, what: str) -> int:
     if not isinstance(value, int | np.integer) or value < 1:
         raise ValueError(f"{what} must be a whole number of at least 1; got {value!r}.")
     return int(value)
+
+
+def _first_row(wrong: BoolArray) -> tuple[tuple[int, ...], str]:
+    """Where something is wrong first, and what errors call it: nothing, if there is one row."""
+    row = tuple(int(i) for i in np.argwhere(wrong)[0])
+    return row, f"row {row[0] if len(row) == 1 else row}" if row else ""
 
 
 def _unmasked(values: npt.ArrayLike) -> npt.NDArray[Any]:
