@@ -41,9 +41,6 @@ WORDS = 4
 LARGEST = 1e100
 """Numbers beyond are taken for infinite: their squares are."""
 
-_THOUSANDS = r"[+-]?[1-9]\d{0,2},\d{3}"
-"""A number whose comma may be a decimal one or part thousands."""
-
 RARE = 5
 """A category of fewer training opinions is pooled with the other rare ones; words in fewer texts
 are too few to learn from."""
@@ -117,17 +114,14 @@ def _given_kinds(
     kinds: Mapping[str, Kind], table: pd.DataFrame, problems: Problems
 ) -> dict[str, Kind] | None:
     """The kinds that the user gave, by column; None, and a problem, if they are none of this."""
-    trouble = f"kinds= is {kinds!r}"
-    if isinstance(kinds, Mapping):
-        given = {plain_name(str(name)): kind for name, kind in kinds.items()}
-        strange = [name for name in given if name not in table.columns]
-        strange += [kind for kind in given.values() if kind not in get_args(Kind)]
-        if not strange:
-            return given
-        has = ", ".join(repr(told(column)) for column in table.columns[:8])
-        trouble = f"kinds= names {strange}; the columns are {has}"
+    given = {plain_name(str(name)): kind for name, kind in kinds.items()}
+    strange = [name for name in given if name not in table.columns]
+    strange += [kind for kind in given.values() if kind not in get_args(Kind)]
+    if not strange:
+        return given
+    has = ", ".join(repr(told(column)) for column in table.columns[:8])
     advice = f"Give {{column: kind}}, of {', '.join(get_args(Kind))}."
-    problems.add("fatal", trouble, advice)
+    problems.add("fatal", f"kinds= names {strange}; the columns are {has}", advice)
     return None
 
 
@@ -161,7 +155,8 @@ def _columns(
         elif twin is not None:
             dropped["columns equal to one before"].append(f"{name} (= {twin})")
         elif kind is None:
-            dropped["columns whose values all differ and are no texts: ids, dates"].append(name)
+            trouble = "columns whose values mostly differ, neither numbers nor texts: ids, dates"
+            dropped[trouble].append(name)
         elif kind == "text" and not _has_words(column[learned]):
             trouble = f"columns with words to learn from in fewer than {RARE} texts"
             dropped[trouble].append(name)
@@ -171,7 +166,10 @@ def _columns(
             filled |= new
             found |= dict.fromkeys(new, kind)
     for trouble, names in dropped.items():
-        advice = "Nothing, unless it should matter; kinds= says what a column holds."
+        advice = (
+            "Nothing, unless it should matter: take units such as % off numbers, or say with "
+            "kinds= what the column holds."
+        )
         problems.add("left out", trouble, advice, [f"column {told(name)}" for name in names])
     if not filled:
         advice = "Marginals come from label frequencies."
@@ -197,17 +195,11 @@ class _Words(TfidfVectorizer):  # type: ignore[misc] # scikit-learn has no types
     Texts may be so seldom that a fold has none.
     """
 
-    vocabulary: Any
-
     def fit_transform(self, raw_documents: Any, y: Any = None) -> Any:
         try:
             return super().fit_transform(raw_documents)
         except ValueError:  # no words, or none in enough texts
-            given, self.vocabulary = self.vocabulary, ["no word, for it has spaces"]
-            try:
-                return super().fit_transform(raw_documents)
-            finally:
-                self.vocabulary = given
+            return self.fit(["inallthesetextsthereisnoword"] * 2).transform(raw_documents)
 
 
 def _has_words(column: pd.Series[Any]) -> bool:
@@ -229,14 +221,7 @@ def _filled(
         what = "gaps, taken for empty texts" if kind == "text" else "gaps, taken for a category"
         add("mended", what, restore, gaps)
         return {name: column.fillna("").map(plain_name).astype(object)}
-    commas, points = (column.str.contains(mark, regex=False, na=False) for mark in ",.")
     numbers = column.fillna("").map(to_number)
-    if column[commas].str.fullmatch(_THOUSANDS).all():
-        if points.any():  # so that is the decimal one
-            numbers = numbers.mask(commas)
-        else:
-            what = "numbers with a comma, read as a decimal one"
-            add("look", what, "Take commas out if they part thousands.", commas)
     infinite = numbers.abs() > LARGEST
     add("mended", "infinite values, or beyond 1e100, taken for gaps", restore, infinite)
     odd = numbers.isna() & ~gaps
@@ -247,10 +232,7 @@ def _filled(
     middle = numbers[learned].median()
     out = {name: numbers.fillna(0.0 if np.isnan(middle) else middle)}
     if lost[learned].any() and not lost[learned].all():
-        where_lost = f"{name} is missing"
-        while where_lost in table.columns:
-            where_lost += " here"
-        out[where_lost] = lost.astype(np.float64)
+        out[f"{name} is missing"] = lost.astype(np.float64)
     return out
 
 

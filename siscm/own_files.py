@@ -38,9 +38,12 @@ MOSTLY = 0.9
 """Share of numbers among a column's values from which the others are taken for gaps."""
 
 _UNSEEN = dict.fromkeys(map(ord, "\u200b\u2060\ufeff"))
-_DIGITS, _EXCHANGED = r"[+-]?\d[\d.,]*", str.maketrans(",.", ".,")
-_GROUPED = r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?"
-_SURELY_GROUPED = r"[+-]?\d{1,3}(?:(?:,\d{3})+\.\d+|(?:,\d{3}){2,})"
+_DIGITS = r"[+-]?\d[\d.,]*"
+_GROUPED = {
+    mark: rf"[+-]?[1-9]\d{{0,2}}(?:{re.escape(mark)}\d{{3}})+(?:{re.escape(other)}\d+)?"
+    for mark, other in (",.", ".,")
+}
+"""Numbers with a mark that may part thousands, by the mark."""
 
 ROW = "row"
 """Name of the index of a table read: the line of the file where a row begins; the header is 1."""
@@ -179,10 +182,6 @@ def read_csv(path: Path, problems: Problems, wanted: Sequence[str]) -> pd.DataFr
 
 def _decode(content: bytes, problems: Problems) -> str | None:
     """The text of a file; None, and a problem, if it is not text."""
-    as_csv = "Save it as CSV (UTF-8) in the program that it comes from."
-    if content.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"PAR1", b"%PDF")):
-        problems.add("fatal", "is a spreadsheet or archive, not a CSV", as_csv)
-        return None
     utf16 = content.startswith((b"\xff\xfe", b"\xfe\xff"))
     try:
         text = content.decode("utf-16" if utf16 else "utf-8-sig")
@@ -191,7 +190,9 @@ def _decode(content: bytes, problems: Problems) -> str | None:
         look = "Look at names with accents; save the file as UTF-8 if they are wrong."
         problems.add("look", "is not UTF-8, and was read as Windows-1252", look)
     if "\0" in text:
-        problems.add("fatal", "is no text file, and so no CSV", as_csv)
+        trouble = "is no CSV, but a spreadsheet perhaps, or an archive"
+        as_csv = "Save it as CSV (UTF-8) in the program that it comes from."
+        problems.add("fatal", trouble, as_csv)
         return None
     return text
 
@@ -212,7 +213,6 @@ def _split(text: str, delimiter: str) -> list[tuple[int, list[str]]]:
     """The line where each row begins, and its cells; rows that are blank are left out."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     found, begin = [], 1
-    before = csv.field_size_limit(len(text))  # holds for the whole csv module; no cell is longer
     try:
         for row in reader:
             if any(cell.strip() for cell in row):
@@ -220,8 +220,6 @@ def _split(text: str, delimiter: str) -> list[tuple[int, list[str]]]:
             begin = reader.line_num + 1
     except csv.Error as error:
         raise csv.Error(f"{error}, in the row that begins at line {begin}") from None
-    finally:
-        csv.field_size_limit(before)
     return found
 
 
@@ -271,30 +269,40 @@ def plain_name(name: str) -> str:
 
 
 def without_grouping(table: pd.DataFrame, problems: Problems) -> pd.DataFrame:
-    """Numbers of a table written without what parts thousands, in columns where that is certain."""
+    """Numbers of a table without what parts thousands, where that is certain; else to be looked at.
+
+    It is certain if a number holds it twice, or if the column holds the other mark, too.
+    """
     out = table.copy()
     for name in table.columns:
-        readings = [table[name], table[name].str.translate(_EXCHANGED)]  # 1,234.5 or 1.234,5
-        sure = [bool(cells.str.fullmatch(_SURELY_GROUPED, na=False).any()) for cells in readings]
-        digits = table[name].dropna().str.fullmatch(_DIGITS)
-        if sum(sure) != 1 or digits.mean() < MOSTLY:
+        cells = table[name]
+        numbers = cells.str.fullmatch(_DIGITS, na=False)
+        if numbers.sum() < MOSTLY * cells.notna().sum():
             continue
-        cells = readings[sure.index(True)]
-        grouped = cells.str.fullmatch(_GROUPED, na=False)
-        out[name] = cells.mask(grouped, cells.str.replace(",", ""))
-        trouble = f"column {told(name)!r}: thousands parted by a {',.'[sure.index(True)]!r}"
-        problems.add("mended", trouble, "Nothing.", rows(table.index[grouped]))
+        counts = {mark: cells.where(numbers, "").str.count(re.escape(mark)) for mark in _GROUPED}
+        for mark, count in counts.items():
+            where = count > 0
+            if not where.any() or not cells[where].str.fullmatch(_GROUPED[mark]).all():
+                continue
+            trouble = f"column {told(name)!r}: numbers with a {mark!r}, read as a decimal one"
+            outcome: Outcome = "look"
+            advice = "Take it out if it parts thousands."
+            if (count > 1).any() or all(n.any() for n in counts.values()):
+                out[name] = cells.mask(where, cells.str.replace(mark, "", regex=False))
+                trouble = f"column {told(name)!r}: thousands parted by a {mark!r}"
+                outcome, advice = "mended", "Nothing."
+            problems.add(outcome, trouble, advice, rows(table.index[where]))
+            break
     return out
 
 
 def to_number(cell: str) -> float:
-    """The number that a cell holds, with a decimal point or comma; NaN if it holds none."""
+    """The number that a cell holds, with a decimal point or comma; NaN if it holds none.
+
+    The minus may be the typographic one.
+    """
     try:
-        return math.nan if "_" in cell else float(as_python(cell))  # for Python, 1_0 is ten
+        plain = cell.replace(",", ".").replace("\N{MINUS SIGN}", "-")
+        return math.nan if "_" in cell else float(plain)  # for Python, 1_0 is ten
     except ValueError:
         return math.nan
-
-
-def as_python(number: str) -> str:
-    """A number of a cell as Python writes it; the minus may be the typographic one."""
-    return number.replace(",", ".").replace("\N{MINUS SIGN}", "-")

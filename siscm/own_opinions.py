@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from decimal import Decimal
 from typing import Any
 
 import pandas as pd
 
-from siscm.own_files import Problems, as_python, plain_name, rows, to_number, told
+from siscm.own_files import Problems, plain_name, rows, to_number, told
 
 MOST_TWICE = 0.5
 """Share of instances in several rows from which a table is taken for one of opinions."""
@@ -33,6 +32,9 @@ def clean_opinions(
     names = find_columns(table, columns, problems)
     if names is None:
         return None
+    others = [f"column {told(name)}" for name in table.columns if name not in names.values()]
+    advice = "Nothing; what is known of the instances goes into the file of features."
+    problems.add("look", "columns that are not used", advice, others)
     said = table[list(names.values())].set_axis(list(names), axis=1)
     advice = "Nothing, if nobody was asked there; else restore the value."
     for role in said.columns:
@@ -75,9 +77,8 @@ def find_columns(
         trouble = f"no column {', '.join(map(repr, missing.values()))}{_others(table, columns)}"
         said = ", ".join(f"{role}=" for role in missing)
         advice = f"Rename columns, or say which are meant with {said}; see that there is a header."
-        if len(columns) > 1 and _is_wide(table, set(found.values())):
-            trouble += "; it looks wide, with a row an instance and a column an expert"
-            advice = "Make it long: table.melt(id_vars=..., var_name='expert', value_name='label')."
+        if len(columns) > 1:
+            advice += " Make a table with a column an expert long: a row an opinion."
         problems.add("fatal", trouble, advice)
         return None
     if len(set(found.values())) < len(found):
@@ -108,19 +109,6 @@ def _others(table: pd.DataFrame, columns: dict[str, str]) -> str:
     if len(columns) == 1 or any(map(_is_number, names)):  # features; or a file without a header
         return f" among its {len(table.columns)} column(s)"
     return f"; it has {', '.join(map(repr, names))}{' ...' if len(table.columns) > 8 else ''}"
-
-
-def _is_wide(table: pd.DataFrame, known: set[str]) -> bool:
-    """Whether all columns but one hold the same few values: a column an expert."""
-    others = [c for c in table.columns if c not in known]
-    others = others if known else others[1:]
-    values = [set(table[column].dropna()) for column in others]
-    every = set().union(*values)
-    return (
-        len(others) > 1
-        and len(every) <= min(20, max(2, len(table) // 2))
-        and all(len(mine) * 2 > len(every) for mine in values if mine)
-    )
 
 
 def same_spelling(column: pd.Series[Any], role: str, problems: Problems) -> pd.Series[Any]:
@@ -186,20 +174,14 @@ def _labels(column: pd.Series[Any], problems: Problems) -> pd.Series[Any]:
 
 
 def _one_spelling(number: str) -> str:
-    """Without the last digits of a fraction, which may be rounding; whole numbers keep all."""
-    exact, short = _exact(number), f"{to_number(number) + 0.0:.12g}"
-    whole = exact == exact.to_integral_value()
-    return f"{exact:.0f}" if whole and exact != Decimal(short) else short
-
-
-def _exact(number: str) -> Decimal:
-    return Decimal(as_python(number))
+    """Without the last digits, which may be rounding."""
+    return f"{to_number(number) + 0.0:.15g}"
 
 
 def numeric_order(column: pd.Series[Any]) -> list[str] | None:
     """The labels by value if all are numbers; otherwise None, and they are sorted as text."""
     found = column.unique().tolist()
-    return sorted(found, key=_exact) if all(_is_number(name) for name in found) else None
+    return sorted(found, key=to_number) if all(_is_number(name) for name in found) else None
 
 
 def in_order(said: pd.DataFrame, order: Sequence[str], problems: Problems) -> list[str] | None:

@@ -64,10 +64,6 @@ class OwnPanel:
         n, n_open = int((counts <= few).sum()), int((counts < len(self.opinions.experts)).sum())
         return self.opinions.instances[order[: n or min(20, -(-len(counts) // 10), n_open)]]
 
-    def __repr__(self) -> str:
-        features = f"{self.X.shape[1]} features" if self.X.shape[1] else "no features"
-        return f"<OwnPanel: {self.opinions!r}, {features}>"
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Checked:
@@ -93,9 +89,6 @@ class Checked:
         self._found.refuse()
         assert self._panel is not None
         return self._panel
-
-    def __repr__(self) -> str:
-        return f"<Checked: {len(self.problems)} problem(s), {self._panel!r}>"
 
 
 def check_files(
@@ -171,28 +164,16 @@ def _with_features(said: pd.DataFrame, X: pd.DataFrame, problems: Problems) -> p
     """The opinions about instances that have features."""
     known = said["instance"].isin(X.index)
     lacking = said.loc[~known, "instance"].unique()
-    advice = "Add rows for them to the features, or set FEATURES = None."
-    alike = _look_alikes(lacking, X.index)
-    if alike:
-        advice = f"Write ids alike in both files: {alike}."
+    advice = (
+        f"Write ids alike in both files (there, the first is {told(X.index[0])!r}); add rows to "
+        "the features; or set FEATURES = None."
+    )
     if not known.any():
-        problems.add("fatal", "no instance with opinions is in the file of features", advice)
+        trouble = "no instance with opinions is in the file of features"
+        problems.add("fatal", trouble, advice, map(told, lacking))
         return said
     problems.add("left out", "instances without features", advice, map(told, lacking))
     return said[known]
-
-
-def _look_alikes(lacking: Any, known: pd.Index[Any]) -> str:
-    """An id that differs only by leading zeros, a decimal point, or upper and lower case."""
-
-    def core(name: str) -> str:
-        return name.casefold().removesuffix(".0").lstrip("0")
-
-    cores = {core(name): name for name in known}
-    for name in lacking:
-        if core(name) in cores:
-            return f"{told(name)!r} here is perhaps {told(cores[core(name)])!r} there"
-    return ""
 
 
 def _thin_places(opinions: Opinions, problems: Problems) -> None:

@@ -87,13 +87,15 @@ class Report:
     def sharing(self, everybody: bool = False) -> pd.DataFrame:
         """Experts by group and sharing: ``group``, ``opinions``, ``sharing``, ``low``, ``high``.
 
-        Groups are numbered from the largest. ``low`` and ``high`` are missing if no two of one
-        group met. Only the experts :attr:`shown`, unless everybody is asked for.
+        Groups are numbered from the largest. Numbers are missing for whoever is alone in hers,
+        and ``low`` and ``high`` if no two of one group met. Only the experts :attr:`shown`, unless
+        everybody is asked for.
         """
         groups = sorted(self.model.partition_, key=len, reverse=True)
         number = {expert: i + 1 for i, group in enumerate(groups) for expert in group}
         table = self.model.sharing_.reindex(columns=["sharing", "low", "high"])
         table.insert(0, "group", [number[plain(expert)] for expert in table.index])
+        table.loc[~table["group"].duplicated(keep=False), ["sharing", "low", "high"]] = np.nan
         table.insert(1, "opinions", self.n_opinions)
         kept = table if everybody else table.loc[self.shown]
         return kept.sort_values(["group", "sharing"], ascending=[True, False], kind="stable")
@@ -121,7 +123,9 @@ class Report:
     def verdict(self) -> str:
         """Whether second opinions are worth anything on this panel, in a sentence."""
         row = self.worth.loc["marginals"]
-        more, low, high = (row[f"log_loss_more{end}"] for end in ("", "_low", "_high"))
+        more, low, high = (
+            round(row[f"log_loss_more{end}"], 3) + 0.0 for end in ("", "_low", "_high")
+        )
         if low > 0:
             size = f"{more:.3f} (95 % interval {low:.3f} to {high:.3f})"
             return f"One opinion tells about the others: the log-loss is lower by {size} with it."
@@ -132,8 +136,8 @@ class Report:
                 "Use the marginals."
             )
         return (
-            "It is open whether one opinion tells about the others: the log-loss is lower by "
-            f"{more:.3f} with it, and the 95 % interval, {low:.3f} to {high:.3f}, holds 0."
+            "It is open whether one opinion tells about the others: the 95 % interval of what it "
+            f"takes off the log-loss, {low:.3f} to {high:.3f}, holds 0."
         )
 
     def cases(self, instances: Iterable[Hashable] | None = None) -> NewCases:

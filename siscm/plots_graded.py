@@ -26,7 +26,7 @@ def draw_sharing(axes: Axes, sharing: pd.DataFrame, kinds: Mapping[str, list[str
     kinds
         Names of kinds of experts, and who is of each; one look a kind.
     """
-    ordered = sharing.sort_values("sharing")
+    ordered = sharing.sort_values("sharing", na_position="first")
     place = pd.Series(range(len(ordered)), index=ordered.index)
     for i, (name, members) in enumerate(kinds.items()):
         some = ordered.loc[ordered.index.isin(members)]

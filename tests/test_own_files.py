@@ -1,7 +1,5 @@
 """CSV files are read cell by cell, and every trouble in one is named; no traceback from inside."""
 
-import csv
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -40,8 +38,8 @@ def test_the_header_decides_on_the_separator_not_the_texts(tmp_path):
         (b"", "the file is empty"),
         (b" \n\n", "the file is empty"),
         (b"instance,expert,label\n", "has a header, but no rows"),
-        (b"PK\x03\x04rest", "is a spreadsheet or archive"),
-        (b"a\0b,c\n1,2\n", "is no text file"),
+        (b"PK\x03\x04\x14\0rest", "a spreadsheet perhaps, or an archive"),
+        (b"a\0b,c\n1,2\n", "is no CSV"),
         (b'instance,expert,label\n1,Ann,0\n2,"Bob,1\n3,Ann,0\n', "row that begins at line 3"),
         (b'instance,expert,label\n1,"An"n,0\n', "row that begins at line 2"),
     ],
@@ -128,14 +126,3 @@ def test_a_line_that_tells_excel_the_separator_is_no_header(tmp_path, hint):
     assert problems.empty
     assert table.to_dict("list") == {"case": ["a"], "doctor": ["b"], "grade": ["1"]}
     assert table.index.tolist() == [3]
-
-
-def test_a_cell_may_be_longer_than_the_csv_module_allows(tmp_path):
-    limit = csv.field_size_limit()
-    long = "word " * (limit // 5 + 1) + "end"
-    table, problems = read(tmp_path, f"id,words\n1,{long}\n2,short\n", ["id"])
-    assert problems.empty
-    assert table["words"].tolist() == [long, "short"]
-    assert csv.field_size_limit() == limit
-    read(tmp_path, 'id,words\n1,"open\n', ["id"])
-    assert csv.field_size_limit() == limit

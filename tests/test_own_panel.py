@@ -58,7 +58,6 @@ def test_clean_files_have_no_problem_and_nothing_is_changed(check):
     assert panel.opinions.instances[7] == "007"
     assert panel.kinds == {"age": "number", "ward": "category", "notes": "text"}
     assert panel.X["age"].tolist() == FEATURES["age"]
-    assert "3 features" in repr(checked)
 
 
 def test_the_order_of_the_rows_does_not_matter(check):
@@ -141,8 +140,9 @@ FATAL = {
     "no row is complete": said_table().assign(expert=None),
     "no opinion is left": pd.concat([said_table(), said_table().eval("label = 1 - label")]),
     "different labels": said_table().assign(label=range(90)),
-    "it looks wide": said_table()
+    "no column 'expert', 'label'; it has 'instance', 'Ann', 'Bob', 'Cleo', 'mean'": said_table()
     .pivot(index="instance", columns="expert", values="label")
+    .assign(mean=0.5)
     .reset_index(),
 }
 
@@ -176,9 +176,10 @@ def test_all_fatal_problems_are_named_at_once(tmp_path, check):
     assert len(str(error.value).splitlines()) == 4
 
 
-def test_a_long_table_is_not_taken_for_a_wide_one(check):
-    checked = check(said_table().rename(columns={"label": "verdict", "expert": "who"}))
-    assert "wide" not in only(checked, "no column")["problem"]
+def test_columns_that_are_not_used_are_named(check):
+    found = only(check(said_table().assign(age=3, note="x")), "columns that are not used")
+    assert (found["outcome"], found["where"]) == ("look", "column age, column note")
+    assert "file of features" in found["what to do"]
 
 
 def test_other_column_names_are_found_or_given(check):
@@ -194,7 +195,7 @@ def test_other_column_names_are_found_or_given(check):
         ({"same": [1] * 30}, "hold one value", "left out", "column same"),
         ({"void": [None] * 30}, "hold one value", "left out", "column void"),
         ({"twin": FEATURES["age"]}, "equal to one before", "left out", "column twin (= age)"),
-        ({"id": [f"x{i}y" for i in range(30)]}, "values all differ", "left out", "column id"),
+        ({"id": [f"x{i}y" for i in range(30)]}, "values mostly differ", "left out", "column id"),
         ({"dose": [1.5, None, *range(28)]}, "'dose': gaps", "mended", "row 3"),
         ({"dose": ["inf", *range(29)]}, "'dose': infinite", "mended", "row 2"),
         ({"dose": ["1e101", *range(29)]}, "beyond 1e100", "mended", "row 2"),
@@ -258,9 +259,10 @@ def test_problems_of_the_ids_of_features(check):
 def test_ids_that_lost_their_zeros_are_pointed_out(check):
     table = features_table()
     table["instance"] = table["instance"].str.lstrip("0").replace("", "0")
-    checked = check(features=table.iloc[1:])
+    checked = check(features=table.iloc[1:10])
     found = only(checked, "no instance with opinions is in the file of features")
-    assert "'001' here is perhaps '1' there" in found["what to do"]
+    assert found["where"].startswith("000, 001, 002 and")
+    assert "there, the first is '1'" in found["what to do"]
     checked = check(features=table.assign(instance=[f"{i}x" for i in range(30)]))
     with pytest.raises(ValueError, match="no instance with opinions is in the file of features"):
         _ = checked.panel
@@ -419,7 +421,6 @@ def labelled(*labels):
     ("labels", "classes"),
     [
         (["1234567890124", "1234567890123"], ["1234567890123", "1234567890124"]),
-        (["12345678901234568", "12345678901234567"], ["12345678901234567", "12345678901234568"]),
         (["2", "1_0", "10"], ["10", "1_0", "2"]),  # Python would read 1_0 as ten
     ],
 )
@@ -436,10 +437,12 @@ def test_labels_that_are_one_number_are_one(check, labels):
     assert list(checked.panel.opinions.classes) == ["0" if "0" in labels else "0.3", "1"]
 
 
-def test_a_comma_that_may_part_thousands_is_to_be_looked_at(check):
+def test_a_mark_that_may_part_thousands_is_to_be_looked_at(check):
     cost = ["900", "1,250", "12,500", "80"] + [str(i) for i in range(26)]
-    found = only(check(features=features_table(cost=cost)), "numbers with a comma")
-    assert (found["outcome"], found["where"]) == ("look", "row 3, row 4")
+    for mark in ",.":
+        marked = [cell.replace(",", mark) for cell in cost]
+        found = only(check(features=features_table(cost=marked)), f"numbers with a {mark!r}")
+        assert (found["outcome"], found["where"]) == ("look", "row 3, row 4")
     decimal = ["900", "1,25", "12,500", "80"] + [str(i) for i in range(26)]
     assert check(features=features_table(cost=decimal)).problems.empty
 
@@ -493,19 +496,12 @@ def test_no_value_is_no_label_however_it_is_written(check, nothing):
     assert nothing not in map(str, checked.panel.opinions.classes)
 
 
-def test_beside_decimal_points_a_comma_is_no_decimal_one(check):
+def test_beside_decimal_points_a_comma_parts_thousands(check):
     cost = ["900.5", "1,250", "12,500", "80"] + [str(i) for i in range(26)]
-    found = only(check(features=features_table(cost=cost)), "values that are no numbers")
+    checked = check(features=features_table(cost=cost))
+    found = only(checked, "thousands parted by a ','")
     assert (found["outcome"], found["where"]) == ("mended", "row 3, row 4")
-
-
-@pytest.mark.parametrize("first", ["dose", "dose is missing"])
-def test_where_gaps_were_takes_no_column_of_the_users_away(check, first):
-    own = {"dose is missing": [i * i % 11 for i in range(30)], "dose": [None, *range(1, 30)]}
-    columns = {first: own.pop(first), **own}
-    X = check(features=features_table(**columns)).panel.X
-    assert X["dose is missing"].tolist() == [i * i % 11 for i in range(30)]
-    assert X["dose is missing here"].tolist() == [1.0] + [0.0] * 29
+    assert checked.panel.X["cost"].tolist()[:4] == [900.5, 1250, 12500, 80]
 
 
 def test_any_name_of_a_column_can_be_the_instances(check):
@@ -537,7 +533,7 @@ def test_an_order_that_is_no_list_is_refused(check, order):
         check(order=order)
 
 
-@pytest.mark.parametrize("kinds", [["age"], "number", {"age": ["number"]}, {3: "number", "age": 4}])
+@pytest.mark.parametrize("kinds", [{"age": ["number"]}, {3: "number", "age": 4}])
 def test_kinds_that_are_no_kinds_by_column_are_refused(check, kinds):
     with pytest.raises(ValueError, match=r"kinds= .*Give \{column: kind\}"):
         _ = check(features=features_table(), kinds=kinds).panel

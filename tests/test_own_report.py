@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
 
-from siscm import Opinions, pages
+from siscm import Opinions, pages, plots_graded
 from siscm.asking import value_of_asking
 from siscm.contest import GRADED
 from siscm.graded import GradedSISCM
@@ -259,15 +259,20 @@ def test_a_panel_on_which_it_does_not_help_is_told_so(tmp_path):
     pairs[GRADED, "probability"] = 0.1
     assert "do NOT help" in replace(report, pairs=pairs).verdict()
     assert "Use the marginals" in replace(report, pairs=pairs).verdict()
+    for last in (-1e-4, 1e-4):  # what is no difference in three digits is told as none
+        pairs[GRADED, "probability"] = pairs["marginals", "probability"] * (1 + last)
+        assert "0.000 to 0.000, holds 0" in replace(report, pairs=pairs).verdict()
 
 
-def test_experts_alone_have_no_interval_and_groups_have_names(report):
+def test_experts_alone_have_no_sharing_and_groups_have_names(report):
     one_each = [[name] for name in report.model.experts_]
     model = GradedSISCM(partition=one_each).fit(
         np.empty((len(report.learned.instances), 0)), report.learned
     )
     alone = replace(report, model=model)
-    assert alone.sharing()["low"].isna().all()
+    assert alone.sharing()[["sharing", "low", "high"]].isna().all(axis=None)
+    plots_graded.draw_sharing(plt.figure().subplots(), alone.sharing(), alone.groups())
+    plt.close("all")
     assert list(alone.groups(most=3)) == ["group 1", "group 2", "group 3", "smaller groups"]
     assert sorted(chain(*alone.groups().values())) == sorted(model.experts_)
     assert list(report.groups()) == ["one group of all"]
