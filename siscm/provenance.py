@@ -8,8 +8,10 @@ from collections.abc import Iterable, Mapping
 from pkgutil import resolve_name
 from typing import Any
 
+from siscm.cifar10h_data import experiment_kind
 from siscm.pages import ROOT, expected
 from siscm.paper import DIFFERS, MEANING, TWIN, Contents, Item, Number, Seed, Source, figures
+from siscm.record import experiment
 from siscm.sources import ENTRIES, RAW
 from siscm.statements import title_of
 
@@ -58,6 +60,8 @@ _DATA: dict[Source, str] = {
 def provenance_page() -> str:
     """A page of the book, as Markdown: every item of the paper, then the data files."""
     contents = {name: expected(name) for name in CONTENTS}
+    if experiment_kind() == "real":  # recorded or not, as on the chapters' own pages
+        contents["cifar10h"] = {**contents["cifar10h"], "real": experiment()}
     parts = "\n\n".join(
         f"## {part}\n\n:::{{container}} siscm-provenance\n"
         + "\n\n".join(_entry(item, contents) for item in items)
@@ -176,7 +180,7 @@ def _data(source: Source, contents: Contents) -> str:
 
 def _recorded_from(entry: Mapping[str, Any]) -> str:
     files = ", ".join(f"`{path}` `{sha256[:SHOWN]}`" for path, sha256 in entry["files"].items())
-    return f"{files}, recorded {entry['date']}"
+    return f"{files}, " + (f"recorded {entry['date']}" if "date" in entry else "read for this page")
 
 
 def _files() -> str:

@@ -269,6 +269,19 @@ def test_a_record_of_the_real_file_is_picked_up_and_judged(monkeypatch) -> None:
     assert "(twin" not in page
 
 
+def test_a_book_made_from_the_real_file_judges_it_before_anybody_recorded_it(monkeypatch) -> None:
+    use(None, monkeypatch)
+    run = run_on_the_real_file(groups=4)
+    del run["date"]
+    monkeypatch.setattr(provenance, "experiment_kind", lambda: "real")
+    monkeypatch.setattr(provenance, "experiment", lambda: run)
+    page = provenance_page()
+    assert "| groups | 15 | 19 | ±3 | differs |" in page
+    assert "real, `a/raw` `01234567`, read for this page" in page
+    for wrong in (NOT_RUN, "which is not here", "(twin", "CIFAR-10H, experiment |"):
+        assert wrong not in page
+
+
 def test_a_figure_beyond_its_tolerance_differs_and_no_other(monkeypatch) -> None:
     held = use(run_on_the_real_file(groups=4), monkeypatch)
     found = {
