@@ -19,6 +19,8 @@ from hypothesis import HealthCheck, Phase, settings
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from siscm.checks import IntArray
+    from siscm.cifar10_images import ImageArray
     from siscm.cifar10h_data import Cifar10H
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -49,6 +51,20 @@ def twin() -> Cifar10H:
     from siscm.cifar10h_data import load_cifar10h
 
     return load_cifar10h("twin")
+
+
+@pytest.fixture
+def real_images() -> tuple[ImageArray, IntArray]:
+    """CIFAR-10's images and labels, for tests on real files: as JPEG, else as `make data` has them.
+
+    The re-encoded ones have no address, so whoever has downloaded everything lacks them.
+    """
+    from siscm import cifar10_images, registry  # not in the environment of tests/features
+    from siscm.sources import JPEG_IMAGES
+
+    if (registry.data_folder() / JPEG_IMAGES).is_file():
+        return cifar10_images.load_jpeg_images()
+    return cifar10_images.load_cifar10_images()
 
 
 @pytest.fixture(scope="module")

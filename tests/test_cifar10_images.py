@@ -15,7 +15,13 @@ import pytest
 from raw_table import IMAGE_LABELS, cifar_archive, python2_batch
 
 from siscm import registry
-from siscm.cifar10_images import load_cifar10_images, load_jpeg_images, read_test_batch
+from siscm.checks import IntArray
+from siscm.cifar10_images import (
+    ImageArray,
+    load_cifar10_images,
+    load_jpeg_images,
+    read_test_batch,
+)
 from siscm.cifar10h import load_cifar10h_counts
 from siscm.sources import IMAGES, JPEG_IMAGES
 
@@ -237,8 +243,10 @@ def test_other_arrays_are_refused(
 
 
 @pytest.mark.real_data
-def test_images_and_counts_are_in_the_same_order() -> None:
-    images, labels = load_jpeg_images()
+def test_images_and_counts_are_in_the_same_order(
+    real_images: tuple[ImageArray, IntArray],
+) -> None:
+    images, labels = real_images
     favourite = load_cifar10h_counts().to_numpy().argmax(axis=1)
     agree = (favourite == labels).mean()
     assert agree > 0.99

@@ -11,11 +11,11 @@ import pytest
 from test_cifar10h import install
 
 from siscm import published, registry
-from siscm.cifar10_images import load_jpeg_images
+from siscm.checks import IntArray
+from siscm.cifar10_images import ImageArray
 from siscm.cifar10h import CLASSES, label_counts
 from siscm.cifar10h_data import Cifar10H
 from siscm.pages import expected
-from siscm.sources import JPEG_IMAGES
 
 
 def _counts(*rows: dict[str, int]) -> pd.DataFrame:
@@ -152,15 +152,13 @@ def test_the_words_hold_every_single_figure() -> None:
 
 @pytest.mark.real_data
 def test_the_real_gallery_shows_the_images_that_its_counts_are_about(
-    twin: Cifar10H, monkeypatch: pytest.MonkeyPatch
+    twin: Cifar10H, real_images: tuple[ImageArray, IntArray], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SISCM_DATA", "real")
-    if not (registry.data_folder() / JPEG_IMAGES).is_file():
-        pytest.fail(f"{JPEG_IMAGES} is not in the data folder")
     shown = published.load_gallery(twin)
     assert shown.kind == "real"
     assert shown.pictures is not None
-    images, labels = load_jpeg_images()
+    images, labels = real_images
     # Close to the JPEG images even where the archive's own are shown.
     near = images[shown.counts.index].astype(float)
     assert np.abs(shown.pictures - near).mean() < 10

@@ -15,7 +15,8 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 
 from siscm import Opinions
-from siscm.cifar10_images import load_jpeg_images
+from siscm.checks import IntArray
+from siscm.cifar10_images import ImageArray
 from siscm.cifar10h import CLASSES, label_counts, load_cifar10h_counts
 from siscm.cifar10h_raw import check_raw
 from siscm.image_features import image_features
@@ -330,11 +331,13 @@ def test_given_counts_come_out_again() -> None:
 
 
 @pytest.mark.real_data
-def test_a_twin_of_the_published_counts_agrees_as_far_as_they_do() -> None:
+def test_a_twin_of_the_published_counts_agrees_as_far_as_they_do(
+    real_images: tuple[ImageArray, IntArray],
+) -> None:
     counts = load_cifar10h_counts()
     twin = simulate_cifar10h(np.random.default_rng(0), label_distributions=counts)
     raw = check_raw(twin.raw, image_labels=twin.image_labels, complete=True)
-    _, labels = load_jpeg_images()
+    _, labels = real_images
     assert (twin.image_labels == labels).mean() > 0.98
     careful = label_counts(raw[~raw["annotator"].isin(twin.truth.careless)])
     assert (careful.idxmax(axis=1) == counts.idxmax(axis=1)).mean() > 0.97
