@@ -196,7 +196,7 @@ def cells(
     """A grid of the group's noise: how likely each point is, and what targets say there.
 
     Given that noise, all say what they say independently of each other; so a sum over a grid of
-    its values, finer the more they share, is all but exact.
+    its values, finer the more they share and the more of them spoke, is all but exact.
 
     Parameters
     ----------
@@ -212,7 +212,8 @@ def cells(
     """
     a, b = (np.minimum(x, np.sqrt(MOST_CORRELATION)) for x in (a, b))
     most = max(a.max(initial=0), b.max(initial=0))
-    step = np.sqrt(1 - most**2) / 2
+    # What many opinions leave of the noise is narrower, by the root of their number at most.
+    step = np.sqrt((1 - most**2) / max(len(labels) / 2, 4))
     rows, x = np.arange(len(labels)), ends(log_p)
     # There is no probability left beyond 8, or 3 beyond the furthest interval observed.
     furthest = np.maximum(x[rows, labels], -x[rows, labels + 1]).max(initial=0)

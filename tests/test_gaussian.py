@@ -289,6 +289,26 @@ def test_a_rare_label_keeps_its_chance_on_either_side() -> None:
     assert found[[0, 1], [1, 0]] == pytest.approx([1e-20, 1e-20], rel=1e-6, abs=0)
 
 
+@pytest.mark.parametrize("a", [0.6, 0.97])
+@pytest.mark.parametrize("m", [8, 50, 200])
+def test_many_opinions_leave_little_of_the_noise_and_the_grid_is_fine_enough(
+    m: int, a: float
+) -> None:
+    """Against a grid of a step that none of them need, and intervals from their definition."""
+    rng = np.random.default_rng(m)
+    log_p, spread = log_dirichlet(rng, (m + 2, 5)), np.sqrt(1 - a**2)
+    cuts = np.exp(log_p).cumsum(axis=1)[:, :-1]
+    z = a * rng.normal() + spread * rng.normal(size=(m, 1))
+    labels = (ndtr(z) > cuts[:m]).sum(axis=1)
+    g = np.linspace(-8, 8, 16_001)
+    says = np.diff(ndtr((ndtri(cuts)[..., None] - a * g) / spread), axis=1, prepend=0, append=1)
+    log_density = np.log(says[np.arange(m), labels].clip(1e-300)).sum(axis=0) - g**2 / 2
+    density = np.exp(log_density - log_density.max())
+    same = np.full(m, a)
+    found = law_given(log_p[:m], labels, same, log_p[m:], np.full(2, a))
+    np.testing.assert_allclose(found, says[m:] @ density / density.sum(), atol=1e-5)
+
+
 @pytest.mark.parametrize("rare", [1e-6, 1e-8, 1e-10, 1e-13, 1e-200])
 @pytest.mark.parametrize("r", [NODES[3], NODES[5]])
 def test_two_rare_labels_have_the_ratio_of_the_densities(rare: float, r: float) -> None:
