@@ -12,8 +12,8 @@ are drawn by annealed importance sampling (Neal, *Statistics and Computing* 11, 
 begin where hardly any opinion says that its expert followed, and the weights are raised to their
 true power in steps. At each step every draw decides anew, expert by expert, who followed, and is
 weighed by how much likelier the step made all else. Camps that exclude each other are kept to the
-end, whichever is ahead on the way. Where chances of opinions, on their own, differ by a hundred
-powers of ten, the steps are too long, and the likelier camp can still be missed.
+end, whichever is ahead on the way. One that is next to never met on the way hangs on a handful of
+draws: where opinions are, on their own, rarer than about 1e-5, shares of camps can be far off.
 """
 
 from __future__ import annotations

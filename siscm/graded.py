@@ -57,9 +57,10 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
         Runs of Algorithm 1 at each sharing tried.
     n_samples
         Draws where more than :data:`siscm.several.MOST_IN_DOUBT` opinions on one instance may share
-        a Gumbel noise and there are more than two labels (:mod:`siscm.followers`; of more than
-        twenty opinions it takes fewer), and points of an integral where three or more different
-        labels were given; everything else is exact.
+        a Gumbel noise, there are more than two labels, and the panel is no small one
+        (:data:`siscm.several.MOST_WAYS`); of more than twenty opinions fewer are taken. Another
+        seed then moves probabilities by up to some hundredths (:mod:`siscm.followers`). Also the
+        points of an integral where three or more different labels were given; all else is exact.
     random_state
         Seed of Algorithm 1, of the parts, and of draws.
 
@@ -78,8 +79,9 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
         or one group of all where that predicts better.
     sharing_
         DataFrame by expert: ``sharing`` :math:`a_h`, and the ends ``low``, ``high`` of its 95 %
-        interval. Whoever met nobody of her group is taken to be like any other. No interval if
-        sharing was given, or if no two of one group met.
+        interval, which supposes that experts differ as :data:`siscm.sharing_errors.SPREAD` says.
+        Whoever met nobody of her group is taken to be like any other. No interval if sharing was
+        given, or if no two of one group met.
 
     Examples
     --------

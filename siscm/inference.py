@@ -130,8 +130,8 @@ def in_each_group(
         From rows (r,) on which one expert of a group was observed, who it was (r,), and all
         members (t,) of the group, to what these say (r, t, k).
     of_several
-        From a row, the positions of several observed experts of a group, and all its members (t,),
-        to what these say (t, k).
+        From a row, the positions of several observed experts of a group, and those of its other
+        members (t,), to what these say (t, k).
 
     Returns
     -------
@@ -149,7 +149,9 @@ def in_each_group(
             who = members[asked[np.ix_(rows, members)].argmax(axis=1)]
             out[np.ix_(rows, members)] = of_one(rows, who, members)
         for row in np.flatnonzero(n_observed > 1).tolist():
-            out[row, members] = of_several(row, members[asked[row, members]], members)
+            seen = asked[row, members]
+            rest = members[~seen | seen.all()]  # nobody to ask: what is impossible is still refused
+            out[row, rest] = of_several(row, members[seen], rest)
     i, h = np.nonzero(asked)
     out[i, h] = np.arange(log_p.shape[2]) == codes[i, h][:, None]
     return out

@@ -36,6 +36,9 @@ from siscm.posterior import shared_law
 MOST_IN_DOUBT = 4
 """Opinions of experts who may or may not have followed, up to which every way is added up."""
 
+MOST_WAYS = 256
+"""Ways times targets, up to which every way is added up too: it takes no longer than draws."""
+
 
 class Cells(NamedTuple):
     """Cells of a group's noise: how likely each is (c,), 1 in sum, and what targets say there.
@@ -259,8 +262,9 @@ def graded_proba(
             labels[row, seen],
             log_marginals[row, members],
         )
-        in_doubt = ((a[seen] > 0) & (a[seen] < 1)).sum()
-        if on_a_line(noise, k) or in_doubt > MOST_IN_DOUBT:
+        in_doubt = int(((a[seen] > 0) & (a[seen] < 1)).sum())
+        few = in_doubt <= MOST_IN_DOUBT or 2**in_doubt * len(members) <= MOST_WAYS
+        if on_a_line(noise, k) or not few:
             cells = cells_of(log_p, said, a[seen], log_q, a[members], noise, n_samples, rng)
             found = None if cells is None else cells.law()
         else:

@@ -37,7 +37,7 @@ def answer(
         noise=noise,
         n_samples=n_samples,
         rng=np.random.default_rng(0),
-        names=Names(["the case"], "ABCDEF"[: len(log_p)], range(log_p.shape[1])),
+        names=Names(["the case"], "ABCDEFGHIJKL"[: len(log_p)], range(log_p.shape[1])),
     )[0]
 
 
@@ -285,21 +285,33 @@ def test_of_nobody_there_is_nothing_to_learn() -> None:
 
 
 def test_many_in_doubt_are_drawn_and_the_sure_are_not() -> None:
-    """Six who follow for certain leave one way; six who may or may not, sixty-four."""
+    """Nine who follow for certain leave one way; nine who may or may not, 512."""
     rng = np.random.default_rng(0)
-    log_p = log_dirichlet(rng, (7, 3))
-    labels = np.append((log_p[:6] + rng.gumbel(size=3)).argmax(axis=1), -1)
+    log_p = log_dirichlet(rng, (10, 3))
+    labels = np.append((log_p[:9] + rng.gumbel(size=3)).argmax(axis=1), -1)
     assert len(set(labels.tolist())) == 3
-    sure, again = (answer(log_p, labels, 1.0, n_samples=n)[6] for n in (500, 512))
+    sure, again = (answer(log_p, labels, 1.0, n_samples=n)[9] for n in (500, 512))
     np.testing.assert_array_equal(sure, again)  # both 512 points; no draw
-    doubt, again = (answer(log_p, labels, 0.99, n_samples=n)[6] for n in (500, 512))
+    doubt, again = (answer(log_p, labels, 0.99, n_samples=n)[9] for n in (500, 512))
     assert not np.array_equal(doubt, again)
-    rest = np.array([0.6, 0.7, 0.8, 0.9, 0.5, 0.8])
-    given = (log_p[:6], labels[:6], rest, log_p[6:], np.ones(1))
-    drawn = answer(log_p, labels, np.append(rest, 1.0))[6]
-    expected = by_followers(*given, 1024)
+    rest = np.array([0.6, 0.7, 0.8, 0.9, 0.5, 0.8, 0.7, 0.6, 0.5])
+    given = (log_p[:9], labels[:9], rest, log_p[9:], np.ones(1))
+    drawn = answer(log_p, labels, np.append(rest, 1.0), n_samples=5000)[9]
+    expected = by_followers(*given, 128)
     assert expected is not None
     np.testing.assert_allclose(drawn, expected[0], atol=0.02)
+
+
+def test_who_is_silent_among_eight_needs_no_draw() -> None:
+    """Two camps, each with opinions all but impossible alone: draws miss the one or the other."""
+    p = np.random.default_rng(0).dirichlet(np.ones(4), size=8)
+    labels = np.array([1, 2, 1, 0, 0, 2, 2, -1])
+    p[np.arange(7), labels[:7]] = [1e-5, 0.6, 1e-6, 2e-3, 3e-5, 4e-5, 3e-7]
+    log_p, a = np.log(p / p.sum(axis=1, keepdims=True)), np.full(8, 0.9)
+    expected = by_followers(log_p[:7], labels[:7], a[:7], log_p[7:], a[7:], 2**12)
+    assert expected is not None
+    found = answer(log_p, labels, 0.9, n_samples=2000)[7]
+    np.testing.assert_allclose(found, expected[0], atol=2e-3)
 
 
 @pytest.mark.parametrize(
