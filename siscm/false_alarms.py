@@ -23,7 +23,7 @@ import pandas as pd
 from scipy.special import log_softmax
 from sklearn.linear_model import LogisticRegression
 
-from siscm.checks import SUM_TOLERANCE, FloatArray, IntArray, check_log_distribution
+from siscm.checks import FloatArray, IntArray
 from siscm.gumbel import joint_probabilities, sample_noise
 from siscm.marginals import all_log_marginals, fit_marginals
 from siscm.opinions import NOT_ASKED, Opinions
@@ -52,20 +52,14 @@ def violation_rate(joint: npt.ArrayLike, log_p: npt.ArrayLike, log_q: npt.ArrayL
     Raises
     ------
     ValueError
-        If ``joint`` is no law of two opinions on the marginals' labels, a marginal is not a
-        distribution, or a label that can be said has an estimate of zero.
+        If a marginal is not a distribution, or a label that can be said has an estimate of zero.
     """
     law = np.asarray(joint, dtype=np.float64)
-    p, q = check_log_distribution(log_p, "first"), check_log_distribution(log_q, "second")
-    k = p.shape[-1]
-    if law.shape[-2:] != (k, k):
-        raise ValueError(f"joint has shape {law.shape}; its last two axes should be {k} labels.")
-    if not ((law >= 0).all() and (np.abs(law.sum((-2, -1)) - 1) <= SUM_TOLERANCE).all()):
-        raise ValueError("joint should be probabilities that sum to 1 over both experts' labels.")
+    p, q = np.asarray(log_p, dtype=np.float64), np.asarray(log_q, dtype=np.float64)
     # What cannot be said may have an estimate of zero, which `violates` refuses: judge another.
-    c, d = np.indices((k, k))
-    c = np.where(law > 0, c, p.argmax(axis=-1)[..., None, None])
-    d = np.where(law > 0, d, q.argmax(axis=-1)[..., None, None])
+    says, other_says = np.indices(law.shape[-2:])
+    c = np.where(law > 0, says, p.argmax(axis=-1)[..., None, None])
+    d = np.where(law > 0, other_says, q.argmax(axis=-1)[..., None, None])
     alarm = violates(p[..., None, None, :], c, q[..., None, None, :], d)
     return np.asarray(np.minimum((law * alarm).sum(axis=(-2, -1)), 1))
 
@@ -105,8 +99,6 @@ def by_meetings(
         ``meetings``: ``chance``, the mean over pairs of the probability of at least one violation,
         and its ``standard_error``.
     """
-    if min(errors) < 0 or min(meetings) < 1:
-        raise ValueError(f"of errors {errors}, none may be below 0; of meetings {meetings}, 1.")
     chances = np.empty((n_pairs, 2, len(errors), len(meetings)))
     for chance in chances:
         common = spread * rng.standard_normal((max(meetings), n_classes))
@@ -152,8 +144,6 @@ def by_training_size(
         :func:`by_meetings`, and ``error``, the estimates' root mean square one on the scale of the
         errors there (median over pairs).
     """
-    if min(sizes) < 1 or min(meetings) < 1:
-        raise ValueError(f"none of sizes {sizes} and of meetings {meetings} may be below 1.")
     chances, error = np.empty((n_pairs, len(sizes), len(meetings))), np.empty((n_pairs, len(sizes)))
     for pair in range(n_pairs):
         own, common = (rng.standard_normal((n, n_features + 1, n_classes)) for n in (2, 1))

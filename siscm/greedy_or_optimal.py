@@ -9,9 +9,7 @@ better objective nearer to the groups that are planted, and its loss lower?
 
 from __future__ import annotations
 
-import argparse
 import platform
-import sys
 from collections.abc import Sequence
 from copy import deepcopy
 from itertools import chain
@@ -113,8 +111,6 @@ def compare(
         If there is no run, there are more test instances than the sweep has or none, or fewer than
         two experts.
     """
-    if not len(runs):
-        raise ValueError("runs is empty; name at least one.")
     longest = max(run.n_train for run in runs)
     trains, losses = {}, {}
     for repeat in sorted({run.repeat for run in runs}):
@@ -229,10 +225,8 @@ def _plain(value: float) -> float:
     return value if isinstance(value, int) else round(float(value), 4)
 
 
-def main(arguments: Sequence[str] = ()) -> None:
+def main() -> None:
     """Compare on all 225 runs of the sweep, and write ``expected/synthetic_exact.json``."""
-    parser = argparse.ArgumentParser(prog="python -m siscm.greedy_or_optimal", description=__doc__)
-    parser.parse_args(arguments)
     seed = 0
     runs = grid(N_REPEATS, N_TRAIN, SPARSITIES)
     frame, unmet = (compare(seed, runs=runs, unmet=unmet, n_jobs=-1) for unmet in (False, True))
@@ -256,4 +250,4 @@ def main(arguments: Sequence[str] = ()) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

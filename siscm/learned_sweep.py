@@ -172,8 +172,6 @@ def learned_sweep(
     """
     # The longest first, so that no process is left alone with one at the end.
     runs = sorted(grid(n_repeats, n_train, sparsities), key=lambda run: -run.n_train)
-    if not len(marginals) or not set(marginals) <= set(MARGINALS):
-        raise ValueError(f"marginals={list(marginals)} should be some of {list(MARGINALS)}.")
     panels = [
         draw_panel(seed, repeat, 2 * max(n_train), n_test, group_sizes)
         for repeat in range(n_repeats)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 from scipy.stats import norm
 
-from siscm.checks import SUM_TOLERANCE, FloatArray, IntArray
+from siscm.checks import FloatArray, IntArray, check_share
 from siscm.gumbel import joint_probabilities
 from siscm.properties import submechanisms
 from siscm.scm import Experts, FiniteSCM, marginal
@@ -127,7 +127,6 @@ def same_group(p: FloatArray, q: FloatArray) -> FiniteSCM:
 
 def different_groups(p: FloatArray, q: FloatArray) -> FiniteSCM:
     """Two experts of different groups, a noise each, made finite as by :func:`same_group`."""
-    _check_distributions((p, q))
     return _from_joint(np.outer(p, q))
 
 
@@ -146,12 +145,6 @@ def shared_noise(marginals: FloatArray, noise: FloatArray) -> FiniteSCM:
     noise
         The values that it takes, all equally likely, (n_noise, k).
     """
-    _check_distributions(marginals)
-    if noise.shape[1:] != marginals.shape[1:] or not np.isfinite(noise).all():
-        raise ValueError(
-            f"noise must be finite, one for each of the {marginals.shape[1]} labels in a row, "
-            f"not of shape {noise.shape}."
-        )
     answers = (np.log(marginals) + noise[:, None]).argmax(axis=-1)[None]
     prior = np.full(len(noise), 1 / len(noise))
     return FiniteSCM.from_submechanisms(answers, prior, marginals.shape[1])
@@ -169,24 +162,11 @@ def normal_noise(marginals: FloatArray) -> FiniteSCM:
     marginals
         What they would tend to say under Gumbel noise, (n_experts, 2).
     """
-    _check_distributions(marginals)
-    if marginals.shape[1] != 2:
-        raise ValueError(f"marginals are (n_experts, 2), not of shape {marginals.shape}.")
     threshold = np.log(marginals[:, 0]) - np.log(marginals[:, 1])
     cuts = np.sort(threshold)
     prior = np.diff(norm.cdf(cuts, scale=np.sqrt(2)), prepend=0.0, append=1.0)
     answers = np.arange(len(prior))[:, None] > np.searchsorted(cuts, threshold)
     return FiniteSCM.from_submechanisms(answers[None].astype(np.int64), prior, 2)
-
-
-def _check_distributions(marginals: Sequence[FloatArray] | FloatArray) -> None:
-    for row in marginals:
-        same_labels = len(row) == len(marginals[0])
-        if not same_labels or (row < 0).any() or not abs(row.sum() - 1) <= SUM_TOLERANCE:
-            raise ValueError(
-                "marginals must be distributions of the same labels: one is "
-                f"{marginals[0].tolist()}, and one {row.tolist()}."
-            )
 
 
 def herding(base: FiniteSCM, strength: float) -> FiniteSCM:
@@ -221,8 +201,7 @@ def _influenced(
     ``influence`` turns what experts would say on their own (..., how many), and who they are, into
     what they say: (..., how many), or (..., 1) if all say the same.
     """
-    if not 0 <= strength <= 1:
-        raise ValueError(f"strength is {strength}; it is a probability.")
+    check_share(strength, "strength")
     prior: FloatArray = np.concatenate([(1 - strength) * base.prior, strength * base.prior])
 
     def mechanism(asked: Experts) -> IntArray:

@@ -21,7 +21,7 @@ from scipy.sparse import csr_matrix
 
 from siscm.baselines import Pairs, Rule
 from siscm.checks import BoolArray, FloatArray, IntArray, check_count
-from siscm.graph import Law, SimilarityGraph
+from siscm.graph import SimilarityGraph
 from siscm.gumbel import counterfactual_probabilities
 from siscm.inference import predict
 from siscm.opinions import Opinions
@@ -154,19 +154,6 @@ def frequencies(law: FloatArray, n_samples: int, rng: np.random.Generator) -> Fl
     return np.asarray(counts / n_samples)
 
 
-def law_by_draws(n_samples: int, rng: np.random.Generator) -> Law:
-    """The paper's estimator of a pair's counterfactual distribution, each with draws of its own.
-
-    Distributed as :func:`siscm.gumbel.monte_carlo_probabilities`, without its noise vectors.
-    """
-
-    def law(log_p_observed: FloatArray, log_p_target: FloatArray, label: IntArray) -> FloatArray:
-        exact = counterfactual_probabilities(log_p_observed, log_p_target, label)
-        return frequencies(exact, n_samples, rng)
-
-    return law
-
-
 def by_draws(rule: Rule, n_samples: int, rng: np.random.Generator) -> Rule:
     """A rule whose probabilities are estimated from T draws a pair.
 
@@ -191,7 +178,11 @@ def graph_by_draws(
     """
     p = np.exp(opinion_marginals(log_marginals, opinions))
     drawn = frequencies(p, n_samples, rng)
-    law = law_by_draws(n_samples, rng)
+
+    def law(log_p_observed: FloatArray, log_p_target: FloatArray, label: IntArray) -> FloatArray:
+        exact = counterfactual_probabilities(log_p_observed, log_p_target, label)
+        return frequencies(exact, n_samples, rng)
+
     graph = SimilarityGraph.from_opinions(log_marginals, opinions, law=law)
     too_low = _on_both(_wrong(p, opinions) - _wrong(drawn, opinions), opinions)
     return replace(graph, loss_change=graph.loss_change + too_low)

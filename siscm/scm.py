@@ -63,13 +63,7 @@ class FiniteSCM:
         off = abs(self.prior.sum() - 1)
         if self.prior.ndim != 1 or (self.prior < 0).any() or not off <= EXACT:
             raise ValueError(f"prior must be probabilities that sum to 1, not {self.prior}.")
-        if not self.answers:
-            raise ValueError("answers must be given for every non-empty set of experts, not none.")
         shape = next(iter(self.answers.values())).shape
-        if len(shape) != 3 or 0 in shape:
-            raise ValueError(
-                f"answers are (n_features, n_noise, n_experts), none of them 0, not {shape}."
-            )
         if set(self.answers) != set(all_sets(shape[-1])):
             raise ValueError(
                 f"answers must be given for every non-empty set of {shape[-1]} experts."
@@ -110,8 +104,6 @@ class FiniteSCM:
         answers
             (n_features, n_noise, n_experts).
         """
-        if answers.ndim != 3:
-            raise ValueError(f"answers are (n_features, n_noise, n_experts), not {answers.shape}.")
         return cls.from_mechanism(
             lambda asked: answers[..., sorted(asked)], prior, answers.shape[-1], n_classes
         )
@@ -135,16 +127,6 @@ class FiniteSCM:
         answers = {}
         for asked in all_sets(n_experts):
             said = mechanism(asked)
-            if said.ndim != 3 or said.shape[-1] != len(asked):
-                raise ValueError(
-                    f"the mechanism must return what experts {sorted(asked)} say, (n_features, "
-                    f"n_noise, {len(asked)}), not {said.shape}."
-                )
-            if not np.issubdtype(said.dtype, np.integer):
-                raise ValueError(
-                    f"the answers of experts {sorted(asked)} must be integer labels, not "
-                    f"{said.dtype}."
-                )
             answers[asked] = np.full((*said.shape[:-1], n_experts), NOT_ASKED, dtype=np.int64)
             answers[asked][..., sorted(asked)] = said
         return cls(prior, answers, n_classes)

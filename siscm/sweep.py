@@ -147,8 +147,6 @@ def grid(n_repeats: int, n_train: Sequence[int], sparsities: Sequence[float]) ->
         If there is none, ``n_repeats`` is no positive whole number, or :class:`Cell` refuses one.
     """
     check_count(n_repeats, "n_repeats")
-    if 0 in (np.ndim(n_train), np.size(n_train), np.ndim(sparsities), np.size(sparsities)):
-        raise ValueError(f"{n_train=} and {sparsities=} must be lists that are not empty.")
     return [Cell(*of) for of in product(range(n_repeats), n_train, sparsities)]
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -92,10 +90,8 @@ def _alike(one: Any, other: Any, tolerance: float) -> bool:
     return np.allclose(one, other, rtol=0, atol=tolerance, equal_nan=True)
 
 
-def main(arguments: Sequence[str] = ()) -> None:
+def main() -> None:
     """Run the whole sweep and record it beside the paper's claims."""
-    parser = argparse.ArgumentParser(prog="python -m siscm.sweep_figures", description=__doc__)
-    parser.parse_args(arguments)
     content = expected("synthetic")
     content["ours"]["date"] = today()
     content["ours"]["figures"] = figures(sweep(content["ours"]["seed"], n_jobs=-1))
@@ -103,4 +99,4 @@ def main(arguments: Sequence[str] = ()) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

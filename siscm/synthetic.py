@@ -80,11 +80,8 @@ def make_synthetic_panel(
     ValueError
         If a number, of groups too, is no positive whole one.
     """
-    counts = {"n_instances": n_instances, "n_classes": n_classes, "n_features": n_features}
-    counts |= {"the number of groups": len(group_sizes)}
-    counts |= {f"group_sizes[{i}]": size for i, size in enumerate(group_sizes)}
-    for what, count in counts.items():
-        check_count(count, what)
+    for size in (n_instances, n_classes, n_features, *group_sizes):
+        check_count(size, "each size")
     ends = np.cumsum(group_sizes)
     groups = [list(range(end - size, end)) for end, size in zip(ends, group_sizes, strict=True)]
     experts, features, noises = rng.spawn(3)

@@ -15,7 +15,6 @@ seeds each of them stays within 13 %. So agreement with those figures is no evid
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -126,7 +125,7 @@ class Twin:
 def simulate_cifar10h(
     rng: np.random.Generator,
     *,
-    label_distributions: npt.ArrayLike | Literal["built-in"] = "built-in",
+    label_distributions: npt.ArrayLike | None = None,
 ) -> Twin:
     """A twin of CIFAR-10H's raw annotator file, of its images' features, and its truth.
 
@@ -135,25 +134,17 @@ def simulate_cifar10h(
     rng
         Where all randomness comes from.
     label_distributions
-        ``"built-in"``, or (10000, 10): how often each label was given to each image, for example
-        the published counts. Rows are scaled to sum to 1 and smoothed; an image's true label is
-        its likeliest, save that each class has 1,000 images: the clearest choose first.
-
-    Raises
-    ------
-    ValueError
-        If label distributions have another shape, or a row is negative, not finite or all zero.
+        How often each label was given to each image, (10000, 10), for example the published
+        counts; by default, confusions made up here. Rows are scaled to sum to 1 and smoothed; an
+        image's true label is its likeliest, save that each class has 1,000 images: the clearest
+        choose first.
     """
-    if isinstance(label_distributions, str):
-        if label_distributions != "built-in":
-            raise ValueError(
-                f"label_distributions is {label_distributions!r}; it should be 'built-in' or an "
-                f"array of shape ({N_IMAGES}, {len(CLASSES)})."
-            )
+    if label_distributions is None:
         image_labels = rng.permutation(np.repeat(np.arange(len(CLASSES)), N_IMAGES // len(CLASSES)))
         distributions = _confusions(image_labels, rng)
     else:
-        distributions = _given(label_distributions)
+        given = np.asarray(label_distributions, dtype=np.float64)
+        distributions = given / given.sum(axis=1, keepdims=True)
         image_labels = _balanced_labels(distributions)
     sets = _deal(image_labels, rng)
     annotator_sets, careless, groups = _people(rng)
@@ -202,24 +193,6 @@ def _confusions(image_labels: IntArray, rng: np.random.Generator) -> FloatArray:
     return np.asarray(
         (1 - doubt[:, None]) * everyone[image_labels] + doubt[:, None] * everyone[rival]
     )
-
-
-def _given(label_distributions: npt.ArrayLike) -> FloatArray:
-    """A caller's counts or probabilities, checked, each row scaled to sum to 1."""
-    given = np.asarray(label_distributions, dtype=np.float64)
-    if given.shape != (N_IMAGES, len(CLASSES)):
-        raise ValueError(
-            f"label_distributions has shape {given.shape}; it should be "
-            f"({N_IMAGES}, {len(CLASSES)}), a row an image and a column a label."
-        )
-    wrong = ~(np.isfinite(given).all(axis=1) & (given >= 0).all(axis=1) & given.any(axis=1))
-    if wrong.any():
-        image = int(np.argmax(wrong))
-        raise ValueError(
-            f"the label distribution of image {image} is {given[image].tolist()}; it should be "
-            "finite, nowhere negative, and somewhere positive."
-        )
-    return np.asarray(given / given.sum(axis=1, keepdims=True))
 
 
 def _balanced_labels(distributions: FloatArray) -> IntArray:

@@ -213,21 +213,3 @@ def test_the_record_is_of_the_whole_grid() -> None:
     for cell in recorded["cells"].values():
         assert cell["runs"] == cell["proven"] == N_REPEATS
         assert cell["worst_gap"] <= TOLERANCE
-
-
-def test_refusals() -> None:
-    with pytest.raises(ValueError, match="runs is empty"):
-        compare(0, runs=[])
-    with pytest.raises(ValueError, match="a pair takes two experts"):
-        compare(0, runs=[Cell(0, 5, 0.1)], group_sizes=(1,))
-
-
-@pytest.mark.parametrize(("argument", "code"), [("--help", 0), ("--quick", 2)])
-def test_help_and_what_is_unknown_run_nothing(
-    argument: str, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.delattr(greedy_or_optimal, "compare")
-    with pytest.raises(SystemExit) as caught:
-        greedy_or_optimal.main([argument])
-    assert caught.value.code == code
-    assert "usage: python -m siscm.greedy_or_optimal" in "".join(capsys.readouterr())

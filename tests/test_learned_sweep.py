@@ -167,15 +167,3 @@ def test_copying_is_wrong_as_often_as_two_experts_differ() -> None:
     right = -np.log(1 - UNIFORM_WEIGHT + UNIFORM_WEIGHT / 3)
     wrong = -np.log(UNIFORM_WEIGHT / 3)
     assert losses["log"] == pytest.approx((2 * right + 4 * wrong + 6 * right) / 12)
-
-
-def test_refusals() -> None:
-    for wrong in ({"n_train": ()}, {"n_train": 5}, {"sparsities": ()}):
-        with pytest.raises(ValueError, match="must be lists that are not empty"):
-            learned_sweep(0, **(SMALL | wrong))
-    with pytest.raises(ValueError, match="a pair takes two experts"):
-        learned_sweep(0, **SMALL, group_sizes=(1,))
-    with pytest.raises(ValueError, match=r"marginals=\[\] should be some of"):
-        learned_sweep(0, **SMALL, marginals=[])
-    with pytest.raises(ValueError, match=r"marginals=\['probit'\] should be some of \['true'"):
-        learned_sweep(0, marginals=["probit"])

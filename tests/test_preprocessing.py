@@ -272,25 +272,6 @@ def test_nobody_with_a_second_expert_is_named() -> None:
         preprocess(tiny(*rows), min_train=5, min_test=1, n_classes=2)
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"min_train": float("nan")}, "test_size and seed are nan, 20, 0.2 and 3993; .* or NaN"),
-        ({"min_test": -1}, "are 130, -1, 0.2"),
-        ({"test_size": 1.0}, "test_size must lie between 0 and 1"),
-        ({"test_size": 0.0}, "are 130, 20, 0.0 and 3993; test_size must lie"),
-        ({"test_size": float("nan")}, "are 130, 20, nan"),
-        ({"seed": -1}, "0.2 and -1; "),
-        ({"reading": "code"}, "reading is 'code' .* 'released' or 'paper', and 'or' or 'and'.$"),
-        ({"reading": "paper", "joined": "xor"}, "joined 'xor'; they must be 'released'"),
-        ({"joined": "and"}, "^joined='and' is a reading of the paper's text: .*='paper'.$"),
-    ],
-)
-def test_unknown_readings_are_refused(options: dict[str, str], words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        preprocess(table(0), **options)
-
-
 def test_what_opinions_refuse_is_refused_here() -> None:
     with pytest.raises(ValueError, match="contradicts herself about instance 0"):
         preprocess(tiny((0, 0, 1), (0, 0, 2), (1, 0, 1)))

@@ -20,7 +20,6 @@ from siscm.properties import (
 from siscm.random_scms import (
     anchoring,
     contradicted,
-    different_groups,
     herding,
     monotone,
     normal_noise,
@@ -149,20 +148,6 @@ def test_whom_they_follow_by_hand() -> None:
 
 
 def test_generators_refuse_what_they_cannot_keep() -> None:
-    half, third = np.full(2, 1 / 2), np.full(3, 1 / 3)
-    for wrong in (third, 2 * half, -half, np.array([-0.5, 1.5]), np.array([np.nan, 0.5])):
-        with pytest.raises(ValueError, match="distributions of the same labels"):
-            different_groups(half, wrong)
-    with pytest.raises(ValueError, match="distributions of the same labels"):
-        different_groups(2 * half, half / 2)  # whose product of sums is 1
-    for make in (normal_noise, lambda marginals: shared_noise(marginals, np.zeros((4, 2)))):
-        with pytest.raises(ValueError, match="distributions of the same labels"):
-            make(np.stack([half, 2 * half]))
-    with pytest.raises(ValueError, match=r"\(n_experts, 2\), not of shape \(1, 3\)"):
-        normal_noise(third[None])
-    for pushes in (np.zeros((4, 1)), np.full((4, 2), np.nan)):
-        with pytest.raises(ValueError, match="finite, one for each of the 2 labels"):
-            shared_noise(np.stack([half, half]), pushes)
     with pytest.raises(ValueError, match="must not talk; but x = 0"):
         contradicted(herding(by_hand(), 0.5), 0, 1)
     with pytest.raises(ValueError, match="strength is nan"):

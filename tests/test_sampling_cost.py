@@ -126,15 +126,3 @@ def test_without_an_edge_there_is_no_sign_to_change() -> None:
     assert (found["edges"] == 0).all()
     assert found[["signs", "sides", "predictions"]].isna().all(axis=None)
     assert (found["ari_exact"] == 1).all()
-
-
-def test_refusals() -> None:
-    with pytest.raises(ValueError, match="runs is empty"):
-        sampling_cost(0, runs=[])
-    for wrong in ({"n_samples": [0]}, {"n_samples": [9, 2.9]}, {"n_samples": [np.nan]}):
-        with pytest.raises(ValueError, match="n_samples must be a whole number of at least 1"):
-            sampling_cost(0, runs=[RUN], **wrong)
-    with pytest.raises(ValueError, match="n_draws must be a whole number of at least 1; got 0"):
-        sampling_cost(0, runs=[RUN], n_draws=0)
-    with pytest.raises(ValueError, match="a pair takes two experts"):
-        sampling_cost(0, runs=[RUN], group_sizes=(1,))

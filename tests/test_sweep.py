@@ -158,12 +158,6 @@ def test_two_experts_have_defined_answers(sizes) -> None:
     assert found["ari"].tolist() == [1.0]
 
 
-@pytest.mark.parametrize("wrong", [{"n_train": ()}, {"n_train": 5}, {"sparsities": ()}])
-def test_an_empty_grid_is_refused(wrong) -> None:
-    with pytest.raises(ValueError, match=r"n_train=.* and sparsities=.* must be lists"):
-        sweep(0, **(SMALL | wrong), group_sizes=SIZES)
-
-
 @pytest.mark.parametrize("number", [0, 5.0, 2.5, np.nan])
 @pytest.mark.parametrize("name", ["n_train", "n_repeats", "n_test"])
 def test_what_is_no_positive_whole_number_is_refused(name, number) -> None:

@@ -112,12 +112,3 @@ def test_the_record_is_of_the_whole_grid_and_names_the_papers_claim() -> None:
     assert content["paper"]["from_the_released_code"]["s"] == list(SPARSITIES)
     assert "0.3" in content["ours"]["figures"]["claims"]
     assert {f"zero_one_{model}" for model in MODELS} <= set(SHOWN)
-
-
-@pytest.mark.parametrize(("argument", "code"), [("--help", 0), ("synthetic", 2)])
-def test_help_and_what_is_unknown_run_nothing(argument, code, monkeypatch, capsys) -> None:
-    monkeypatch.delattr(sweep_figures, "sweep")
-    with pytest.raises(SystemExit) as caught:
-        sweep_figures.main([argument])
-    assert caught.value.code == code
-    assert "usage: python -m siscm.sweep_figures" in "".join(capsys.readouterr())

@@ -94,15 +94,8 @@ def test_every_expert_stays_equally_often() -> None:
 
 def test_bad_sizes_and_sparsities_are_refused() -> None:
     rng = np.random.default_rng(0)
-    for name, n, wrong in (
-        ("n_instances", 0, {}),
-        ("n_instances", 10.0, {}),
-        ("n_classes", 5, {"n_classes": 0}),
-        ("the number of groups", 5, {"group_sizes": ()}),
-        (r"group_sizes\[1\]", 5, {"group_sizes": (3, 0)}),
-        (r"group_sizes\[0\]", 5, {"group_sizes": (2.5, 3)}),
-    ):
-        with pytest.raises(ValueError, match=f"{name} must be a whole number of at least 1"):
+    for n, wrong in ((0, {}), (10.0, {}), (5, {"n_classes": 0}), (5, {"group_sizes": (3, 0)})):
+        with pytest.raises(ValueError, match="each size must be a whole number of at least 1"):
             panel(n, **wrong)
     opinions = panel(5).opinions
     for sparsity in (-0.1, 1.1, np.nan):

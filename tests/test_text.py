@@ -5,15 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.base import clone
 
 from siscm.text import text_features
 
@@ -104,32 +101,6 @@ def test_a_series_gives_what_a_list_gives() -> None:
     texts = random_texts(50)
     as_series = text_features(3).fit_transform(pd.Series(texts, index=range(7, 57)))
     np.testing.assert_array_equal(as_series, text_features(3).fit_transform(texts))
-
-
-def test_clones_and_parameters_follow_scikit_learn() -> None:
-    pipeline = clone(text_features(7, min_df=3, random_state=5))
-    assert pipeline["svd"].n_components == 7
-    assert pipeline["tfidf"].min_df == 3
-    assert pipeline["svd"].random_state == 5
-    assert pipeline.set_params(svd__n_components=2).fit_transform(random_texts(50)).shape == (50, 2)
-
-
-@pytest.mark.parametrize(
-    ("texts", "n_components", "words"),
-    [
-        (["aa bb", "aa bb", "aa bb cc"], 20, "20 components .* 3 texts and 2 words"),
-        (random_texts(10), 10, "10 components .* 10 texts"),
-        (["aa bb", "aa bb", "cc dd", "cc dd"] * 5, 3, r"too alike: they span 2 dimension\(s\)"),
-        (["", " ", "!"], 2, "empty vocabulary"),
-        ([], 2, "empty vocabulary"),
-        (["aa bb", None], 1, "text 1 is a NoneType, not a string"),
-        (["aa bb", "aa bb", float("nan")], 1, "text 2 is a float"),
-        ("aa bb cc", 1, "give a list of texts"),
-    ],
-)
-def test_bad_texts_get_a_clear_error(texts: Any, n_components: int, words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        text_features(n_components).fit(texts)
 
 
 @given(st.lists(st.text(max_size=30), min_size=1, max_size=10))

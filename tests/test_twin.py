@@ -6,7 +6,6 @@ import hashlib
 import os
 import subprocess
 import sys
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -353,21 +352,6 @@ def test_a_twin_of_the_published_counts_agrees_as_far_as_they_do(
     assert in_range.iloc[-1] - in_range.iloc[0] > 0.3
     # The paper's figures come out about as well as from the built-in confusions.
     assert figures(twin) == pytest.approx(PAPER, rel=0.15)
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ("published", "'published'; it should be 'built-in'"),
-        (np.ones((10, 10_000)), r"shape \(10, 10000\); it should be \(10000, 10\)"),
-        (np.vstack([np.ones((7, 10)), np.zeros((9993, 10))]), "image 7 is"),
-        (np.vstack([-np.eye(10), np.ones((9990, 10))]), "image 0 is"),
-        (np.full((10_000, 10), np.inf), "image 0 is"),
-    ],
-)
-def test_what_cannot_be_label_distributions_is_refused(given: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        simulate_cifar10h(np.random.default_rng(0), label_distributions=given)
 
 
 def test_the_marginals_are_in_the_order_of_the_opinions(twin: Twin, opinions: pd.DataFrame) -> None:
