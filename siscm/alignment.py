@@ -11,7 +11,7 @@ from pandas.api.types import is_list_like
 
 from siscm.checks import IntArray
 from siscm.marginals import Features
-from siscm.names import find, find_all, first_unknown, given_names, plain
+from siscm.names import find, find_all, given_names, plain
 from siscm.opinions import NOT_ASKED, Opinions
 from siscm.partition import group_of
 
@@ -74,42 +74,32 @@ def _align_table(X: pd.DataFrame, instances: pd.Index[Any] | None) -> pd.DataFra
         if not names.is_unique:
             raise ValueError(f"{what} {plain(names[names.duplicated()][0])!r} stands twice in X.")
     if instances is not None:
-        rows = find(instances, X.index, "instance")
-        for names, places, others, problem in (
-            (instances, rows, X.index, "has opinions but no features: add its row to X"),
-            (
-                X.index,
-                find(X.index, instances, "instance"),
-                instances,
-                "has features but is not among opinions.instances: use X.loc[opinions.instances]",
-            ),
-        ):
-            if (places < 0).any():
-                raise ValueError(
-                    f"instance {first_unknown(names, places, others)} {problem} "
-                    f"({int((places < 0).sum())} such instance(s)). X is aligned by its index: if "
-                    "a column holds the ids, use X.set_index(that column); ids must be of one type."
-                )
+        remedy = (
+            ". X is aligned by its index: if a column holds the ids, use X.set_index(that column); "
+            "ids must be of one type."
+        )
+        lacking = f"has opinions but no features: add its row to X{remedy}"
+        extra = (
+            "has features but is not among opinions.instances: use X.loc[opinions.instances]"
+            f"{remedy}"
+        )
+        rows = find_all(instances, X.index, "instance", lacking)
+        find_all(X.index, instances, "instance", extra)
         X = X.iloc[rows]
     _refuse_unusable(X)
     return X
 
 
 def _refuse_unusable(X: pd.DataFrame) -> None:
-    wrong = X.isna().to_numpy(dtype=bool) | X.isin([np.inf, -np.inf]).to_numpy(dtype=bool)
+    far = X.select_dtypes("number").abs() > _LARGEST
+    far = far.reindex(columns=X.columns, fill_value=False)
+    wrong = (X.isna() | X.isin([np.inf, -np.inf]) | far).to_numpy(dtype=bool)
     if wrong.any():
         row, column = np.argwhere(wrong)[0]
         raise ValueError(
             f"X holds {plain(X.iat[row, column])!r} for instance {plain(X.index[row])!r}, feature "
-            f"{plain(X.columns[column])!r} ({int(wrong.any(axis=1).sum())} such row(s)); "
-            "impute or drop them."
-        )
-    far = X.select_dtypes("number").abs() > _LARGEST
-    if far.any(axis=None):
-        row, column = np.argwhere(far.to_numpy(dtype=bool))[0]
-        raise ValueError(
-            f"feature {plain(far.columns[column])!r} of instance {plain(far.index[row])!r} is "
-            f"beyond {_LARGEST:g}, where squares overflow; rescale it, or mend the value."
+            f"{plain(X.columns[column])!r} ({int(wrong.any(axis=1).sum())} such row(s)); impute or "
+            f"drop them, and rescale numbers beyond {_LARGEST:g}, whose squares overflow."
         )
 
 
@@ -170,48 +160,29 @@ def align_observed(
         If an expert or a label was not seen in training, if the instances differ, or if there is
         not one label for each instance.
     """
+    codes = np.full((len(instances), len(experts)), NOT_ASKED, dtype=np.int64)
     if isinstance(observed, Opinions):
-        rows, who, what = _from_opinions(observed, instances)
+        problem = (
+            "is in only one of X and the observed opinions; both must be about the same instances."
+        )
+        rows = find_all(observed.instances, instances, "instance", problem)
+        find_all(instances, observed.instances, "instance", problem)
+        table = observed.to_long()
+        columns = _known(table["expert"].tolist(), experts, "expert")
+        labels = _known(table["label"].tolist(), classes, "label")
+        codes[rows[observed.instance_codes], columns] = labels
     elif isinstance(observed, Mapping):
-        _known(list(observed), experts, "expert")  # also those whose labels are all missing
-        rows, who, what = _from_mapping(observed, instances)
+        columns = _known(list(observed), experts, "expert")
+        for column, (expert, said) in zip(columns, observed.items(), strict=True):
+            given = pd.Series(_label_list(said, instances, expert), dtype=object)
+            asked = given.notna().to_numpy()
+            codes[asked, column] = _known(given[asked].tolist(), classes, "label")
     else:
         raise TypeError(
             f"observed is a {type(observed).__name__}; pass opinions (Opinions.from_long(table) or "
             "Opinions.from_wide(table)) or {expert: label(s)}."
         )
-    codes = np.full((len(instances), len(experts)), NOT_ASKED, dtype=np.int64)
-    codes[rows, _known(who, experts, "expert")] = _known(what, classes, "label")
     return codes
-
-
-def _from_opinions(
-    observed: Opinions, instances: pd.Index[Any]
-) -> tuple[IntArray, list[Any], list[Any]]:
-    """Row, expert and label of each opinion."""
-    problem = (
-        "is in only one of X and the observed opinions; both must be about the same instances."
-    )
-    places = find_all(observed.instances, instances, "instance", problem)
-    find_all(instances, observed.instances, "instance", problem)
-    table = observed.to_long()
-    return places[observed.instance_codes], table["expert"].tolist(), table["label"].tolist()
-
-
-def _from_mapping(
-    observed: Mapping[Hashable, Any], instances: pd.Index[Any]
-) -> tuple[IntArray, list[Any], list[Any]]:
-    """The same for ``{expert: label(s)}``."""
-    rows: list[int] = []
-    who: list[Any] = []
-    what: list[Any] = []
-    for expert, said in observed.items():
-        for row, label in enumerate(_label_list(said, instances, expert)):
-            if is_list_like(label) or not pd.isna(label):
-                rows.append(row)
-                who.append(expert)
-                what.append(label)
-    return np.array(rows, dtype=np.int64), who, what
 
 
 def _label_list(said: Any, instances: pd.Index[Any], expert: Hashable) -> list[Any]:

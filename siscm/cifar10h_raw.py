@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -51,11 +50,13 @@ def load_cifar10h_raw() -> pd.DataFrame:
         If one of them is not the file expected, or holds anything but such opinions.
     """
     _, image_labels = load_cifar10_images()
-    return read_raw(registry.locate(RAW), image_labels=image_labels, complete=True)
+    file = registry.locate(RAW)
+    return read_raw(file.read_bytes(), str(file), image_labels=image_labels, complete=True)
 
 
 def read_raw(
-    source: str | Path | BinaryIO,
+    content: bytes,
+    name: str = "the table",
     *,
     image_labels: npt.ArrayLike | None = None,
     complete: bool = False,
@@ -64,8 +65,10 @@ def read_raw(
 
     Parameters
     ----------
-    source
+    content
         A table of comma-separated values, or a zip archive with nothing else in it.
+    name
+        What errors call it.
     image_labels
         The true label of every image (10,000), from the image file: whoever numbers the images
         in another order is found out.
@@ -85,19 +88,7 @@ def read_raw(
         If it cannot be read, or is not as documented; names file, column and row (1 is the first
         below the header).
     """
-    if isinstance(source, str | Path):
-        name = str(source)
-        try:
-            content = Path(source).read_bytes()
-        except (OSError, ValueError) as error:  # a NUL in a path is no OSError
-            reason = getattr(error, "strerror", None) or error
-            raise ValueError(f"{name} cannot be read: {reason}. Check the path.") from None
-    else:
-        name, content = str(getattr(source, "name", "the table")), source.read()
-    if not isinstance(content, bytes):
-        raise ValueError(f"{name} gives text; open it to read bytes.")
-    table = read_table(content, name)
-    return check_raw(table, name, image_labels=image_labels, complete=complete)
+    return check_raw(read_table(content, name), name, image_labels=image_labels, complete=complete)
 
 
 def check_raw(

@@ -198,31 +198,19 @@ def summary(frame: pd.DataFrame, *, by_ratio: bool = False) -> pd.DataFrame:
 
 def record(frame: pd.DataFrame) -> dict[str, Any]:
     """A table of :func:`compare` as it is written down: by cell, and by edge ratio."""
-    cells = {}
-    for (m, s), table in summary(frame).reset_index().groupby(["m", "s"]):
-        greedy, exact = (table[table["method"] == name].iloc[0] for name in ("greedy", "exact"))
-        cells[f"s={s:g}, m={m}"] = {
-            "runs": int(exact["runs"]),
-            "proven": int(exact["optimal"]),
-            "gap": _plain(exact["gap"]),
-            "worst_gap": _plain(exact["worst_gap"]),
-            "greedy_optimal": int(greedy["optimal"]),
-            "greedy_gap": _plain(greedy["gap"]),
-            "greedy_ari": _plain(greedy["ari"]),
-            "exact_ari": _plain(exact["ari"]),
-        }
+    table = summary(frame).round(4).reset_index("method")
+    greedy, exact = (table[table["method"] == name] for name in ("greedy", "exact"))
+    cells = exact[["runs", "optimal", "gap", "worst_gap"]].rename(columns={"optimal": "proven"})
+    cells = cells.join(greedy[["optimal", "gap", "ari"]].add_prefix("greedy_"))
+    cells["exact_ari"] = exact["ari"]
+    cells.index = pd.Index([f"s={s:g}, m={m}" for m, s in cells.index])
     ratios: dict[str, Any] = {}
-    for row in summary(frame, by_ratio=True).reset_index().to_dict("records"):
+    for row in summary(frame, by_ratio=True).round(4).reset_index().to_dict("records"):
         band, method = row.pop("edge_ratio"), row.pop("method")
         # The gap of planted groups that are no cliques is infinite, which JSON does not know.
-        numbers = {str(name): _plain(value) for name, value in row.items() if np.isfinite(value)}
+        numbers = {str(name): value for name, value in row.items() if np.isfinite(value)}
         ratios.setdefault(f"{band.left:g} to {band.right:g}", {})[method] = numbers
-    return {"cells": cells, "edge_ratios": ratios}
-
-
-def _plain(value: float) -> float:
-    """A number rounded for JSON; counts stay as they are."""
-    return value if isinstance(value, int) else round(float(value), 4)
+    return {"cells": cells.to_dict("index"), "edge_ratios": ratios}
 
 
 def main() -> None:

@@ -151,8 +151,6 @@ def hidden_sets(raw: pd.DataFrame) -> HiddenSets:
         A row each time that an annotator saw an image: ``annotator``, ``image``, ``true_label``;
         labels given are not looked at.
     """
-    if not len(raw):
-        raise ValueError("the table holds no opinion, and so shows no sets.")
     annotators, a = np.unique(raw["annotator"].to_numpy(), return_inverse=True)
     image_ids, i = np.unique(raw["image"].to_numpy(), return_inverse=True)
     true_label = np.zeros(len(image_ids), dtype=np.int64)

@@ -34,14 +34,7 @@ def distance(scm: FiniteSCM, asked: Experts) -> float:
         Mean over features, ordered pairs of the experts and labels c, these weighted by how likely
         h says them when asked alone. Labels that she cannot say in one of the two worlds are left
         out: there, one of the questions does not arise.
-
-    Raises
-    ------
-    ValueError
-        If fewer than two experts are asked, or neither question ever arises.
     """
-    if len(asked) < 2:
-        raise ValueError(f"asked {sorted(asked)}: the questions are about two experts or more.")
     distances, weights = [], []
     for x, (h, other) in product(range(scm.n_features), permutations(sorted(asked), 2)):
         alone, instead = frozenset({h}), frozenset({other})
@@ -51,11 +44,6 @@ def distance(scm: FiniteSCM, asked: Experts) -> float:
             would = counterfactual(scm, x, alone, {h: c}, instead, other)
             distances.append(np.abs(says - would).sum() / 2)
             weights.append(p[c])
-    if not weights:
-        raise ValueError(
-            f"asked {sorted(asked)}: nobody can say alone what she can say among them, so the two "
-            "questions have no case in common."
-        )
     return float(np.average(distances, weights=weights))
 
 

@@ -256,7 +256,5 @@ def tally(cases: pd.DataFrame, given: tuple[str, str], found: tuple[str, str]) -
         columns = pd.Series(
             np.select([left & right, ~left & ~right], order[:2], one), index=cases.index
         )
-    if named.isna().any() or columns.isna().any():
-        raise ValueError("premise, left and right must be True or False in every case.")
     counts = pd.crosstab(named, columns).reindex(index=given, columns=order, fill_value=0)
     return counts.rename_axis(index=None, columns=None)

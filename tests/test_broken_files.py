@@ -44,8 +44,7 @@ RAW = raw_table(np.random.default_rng(3), n_annotators=3, images_each=5, checks_
 CHOSEN = {"annotator_id": 0, "cifar10_test_test_idx": 0, "true_label": 0, "chosen_label": 0}
 
 
-class Named(io.BytesIO):
-    name = "raw-file.csv"
+NAMED = "raw-file.csv"
 
 
 def simply_raw(content: bytes) -> list[tuple[int, ...]]:
@@ -95,9 +94,9 @@ def repeated(content: bytes, line: int) -> bytes:
 @example(content=as_csv(RAW.assign(correct_guess=1 - RAW["correct_guess"])), compared=True)
 def test_a_broken_raw_file_is_refused_by_name_or_read_right(content: bytes, compared: bool) -> None:
     try:
-        found = read_raw(Named(content), image_labels=IMAGE_LABELS if compared else None)
+        found = read_raw(content, NAMED, image_labels=IMAGE_LABELS if compared else None)
     except Exception as error:
-        assert_ours(error, Named.name)
+        assert_ours(error, NAMED)
     else:
         assert list(found.itertuples(index=False, name=None)) == simply_raw(content)
 

@@ -19,9 +19,7 @@ from pandas.api.types import is_scalar
 from test_broken_files import KNOWN, ODD, SAID, kept, quietly
 
 from siscm import registry
-from siscm.cifar10_images import read_test_batch
 from siscm.cifar10h_data import load_cifar10h
-from siscm.cifar10h_raw import read_raw
 from siscm.opinions import Opinions
 from siscm.own_panel import check_files
 
@@ -53,18 +51,11 @@ def test_where_there_is_no_file_a_user_is_told(what: str, tmp_path: Path) -> Non
         with pytest.raises(ValueError, match=r"cannot be read: .*Check the path: ") as caught:
             _ = check_files(path).panel
         assert_ours(caught.value, place.name)
-        with pytest.raises(ValueError, match=r"cannot be read: .*Check the path\.$") as caught:
-            read_raw(path)
-        assert_ours(caught.value, place.name)
     good = tmp_path / "said.csv"
     good.write_text(SAID, encoding="utf-8")
     with pytest.raises(ValueError, match=r"cannot be read: ") as caught:
         _ = check_files(good, place).panel
     assert_ours(caught.value, place.name)
-    if "\0" not in str(place):
-        with pytest.raises(ValueError, match="is not an archive that can be read") as caught:
-            read_test_batch(place)
-        assert_ours(caught.value, place.name)
 
 
 def test_columns_that_no_file_can_have_are_named(tmp_path: Path) -> None:

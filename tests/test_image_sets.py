@@ -133,11 +133,6 @@ def test_sets_without_a_common_image_by_chance_are_told_from_a_reshuffle(seed: i
     assert (table.sum() == 1).all()
 
 
-def test_an_empty_table_is_refused() -> None:
-    with pytest.raises(ValueError, match="holds no opinion"):
-        hidden_sets(handed_out(np.random.default_rng(0)).iloc[:0])
-
-
 def test_classes_that_are_not_dealt_evenly_are_seen() -> None:
     rng = np.random.default_rng(0)
     sets = dealt(rng, by_class=False)

@@ -38,11 +38,6 @@ def test_a_label_that_cannot_be_said_together_is_left_out():
     assert distance(scm, BOTH) == pytest.approx(1.0)  # expert 1 would have said 1, and says 0
 
 
-def test_one_expert_alone_is_refused():
-    with pytest.raises(ValueError, match="two experts or more"):
-        distance(coins(), frozenset({1}))
-
-
 def test_the_gap_is_none_without_talk_and_grows_with_its_strength():
     found = by_strength(np.random.default_rng(0), (0.0, 0.2, 0.5, 1.0), n_models=8)
     assert len(found) == 2 * 3 * 4 * 8
@@ -81,18 +76,6 @@ def test_all_features_count():
     both = np.concatenate([np.zeros((1, 4, 2), dtype=int), coins().answers[BOTH]])
     scm = herding(FiniteSCM.from_submechanisms(both, np.full(4, 0.25), 2), 1.0)
     assert distance(scm, BOTH) == pytest.approx(1 / 4)
-
-
-def test_questions_that_never_arise_are_refused():
-    alone, together = np.array([[[0, 0]]]), np.array([[[1, 1]]])
-    scm = FiniteSCM.from_mechanism(
-        lambda asked: (alone if len(asked) == 1 else together)[..., sorted(asked)],
-        np.ones(1),
-        n_experts=2,
-        n_classes=2,
-    )
-    with pytest.raises(ValueError, match=r"asked \[0, 1\]: nobody can say alone"):
-        distance(scm, BOTH)
 
 
 def test_every_two_of_three_are_asked():

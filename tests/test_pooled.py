@@ -528,8 +528,8 @@ def test_a_feature_that_cannot_be_squared_is_named(panel: Any) -> None:
     X, opinions, _ = panel
     huge = X.copy()
     huge[4, 1] = -1e101
-    with pytest.raises(ValueError, match=r"feature 1 of instance 4 is beyond 1e\+100"):
+    with pytest.raises(ValueError, match=r"X holds -1e\+101 for instance 4, feature 1 "):
         PooledMarginals().fit(huge, opinions)
     fitted = PooledMarginals().fit(X, opinions)
-    with pytest.raises(ValueError, match=r"feature 1 of instance 4 is beyond 1e\+100"):
+    with pytest.raises(ValueError, match=r"X holds -1e\+101 for instance 4, feature 1 "):
         fitted.log_marginals(huge)
