@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from siscm.checks import FloatArray, IntArray, check_count, check_labels, check_log_distribution
+from siscm.checks import FloatArray, IntArray
+
+N_BINS = 10
+"""Equal bins of probabilities from 0 to 1."""
 
 
-def calibration(log_p: FloatArray, said: IntArray, n_bins: int = 10) -> pd.DataFrame:
+def calibration(log_p: FloatArray, said: IntArray) -> pd.DataFrame:
     """Probabilities in equal bins, and how often labels of each bin were said.
 
     Parameters
@@ -23,22 +26,11 @@ def calibration(log_p: FloatArray, said: IntArray, n_bins: int = 10) -> pd.DataF
     DataFrame
         A row a bin that is not empty: mean ``probability``, ``said``, the share that was, and
         ``n``, how many there are.
-
-    Raises
-    ------
-    ValueError
-        If a marginal is not a distribution, a code not a label, their numbers differ, or
-        ``n_bins`` is no positive whole number.
     """
-    if len(log_p) != len(said):
-        raise ValueError(f"there are {len(log_p)} log-marginals, but {len(said)} opinions.")
-    n_bins = check_count(n_bins, "n_bins")
-    log_p = check_log_distribution(log_p, "observed")
-    said = check_labels(said, log_p.shape[1])
     p = np.exp(log_p).ravel()
     true = (np.arange(log_p.shape[1]) == said[:, None]).ravel()
     table = pd.DataFrame({"probability": p, "said": true, "n": 1})
-    bins = np.minimum((p * n_bins).astype(np.int64), n_bins - 1)
+    bins = np.minimum((p * N_BINS).astype(np.int64), N_BINS - 1)
     return table.groupby(bins).agg({"probability": "mean", "said": "mean", "n": "sum"})
 
 

@@ -226,8 +226,6 @@ def standings(
     ValueError
         If ``by`` is something else.
     """
-    if by not in ("instance", "target"):
-        raise ValueError(f"by is {by!r}; it must be 'instance' or 'target'.")
     code, _ = pd.factorize(pairs[by, ""])
     sizes = np.bincount(code).astype(np.float64)
     seed = int(rng.integers(2**63))

@@ -101,10 +101,7 @@ def find_left_out(raw: pd.DataFrame, counts: pd.DataFrame) -> LeftOut:
     counts
         (10,000, 10): how many annotators gave each label to each image.
     """
-    table = label_counts(raw) - counts
-    if table.isna().any(axis=None):
-        raise ValueError("counts should have the rows and columns that label_counts gives.")
-    difference = table.to_numpy().ravel()
+    difference = (label_counts(raw) - counts).to_numpy().ravel()
     left = np.maximum(difference, 0)
     annotators, column = np.unique(raw["annotator"].to_numpy(), return_inverse=True)
     gave = csc_array(

@@ -65,8 +65,7 @@ def equivalence(one: FiniteSCM, other: FiniteSCM) -> Counterexample | None:
     Raises
     ------
     ValueError
-        If their noises differ in distribution: then they are not models of the same noise. Or if
-        they are not of the same features and experts.
+        If their noises differ in distribution: then they are not models of the same noise.
     """
     if not np.array_equal(one.prior, other.prior):
         raise ValueError("the models must have the same noise distribution to be compared.")
@@ -112,6 +111,7 @@ def counterfactual_stability(scm: FiniteSCM, h: int, other: int) -> Counterexamp
     h' would not have said :math:`c'` where h said c; for all sets :math:`\zeta \ni h` and
     :math:`\zeta' \ni h'`.
     """
+    _check_experts(scm, h, other)
     asked, instead = ([s for s in scm.answers if expert in s] for expert in (h, other))
     for x in range(scm.n_features):
         said, would = _indicators(scm, x, asked, h), _indicators(scm, x, instead, other)
@@ -132,6 +132,7 @@ def conditional_stability(scm: FiniteSCM, h: int, other: int) -> Counterexample 
     If the odds of c against c' are at least as high for h' as for h, then h' does
     not say c' where h says c; for all sets that both are asked in.
     """
+    _check_experts(scm, h, other)
     for asked in (asked for asked in scm.answers if {h, other} <= asked):
         for x in range(scm.n_features):
             both = _two_of(interventional(scm, x, asked), asked, h, other)
@@ -157,6 +158,13 @@ def pairwise_conditional_stability(scm: FiniteSCM, group: Iterable[int]) -> Coun
     """Conditional stability for every two experts of a group (Section 5)."""
     found = (conditional_stability(scm, h, other) for h, other in combinations(group, 2))
     return next((example for example in found if example is not None), None)
+
+
+def _check_experts(scm: FiniteSCM, *experts: int) -> None:
+    """Nobody whom the model lacks may pass for stable."""
+    for expert in experts:
+        if expert not in range(scm.n_experts):
+            raise ValueError(f"expert {expert} is none of the model's, 0 to {scm.n_experts - 1}.")
 
 
 def _indicators(scm: FiniteSCM, x: int, sets: Sequence[Experts], expert: int) -> FloatArray:

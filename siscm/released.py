@@ -100,8 +100,6 @@ def average_over_all_instances(
     log_marginals, opinions
         As for :meth:`SimilarityGraph.from_opinions`.
     """
-    if graph.loss != "zero_one":
-        raise ValueError(f"the graph measures the {graph.loss!r} loss; it must be 'zero_one'.")
     wrong = _wrong(np.exp(opinion_marginals(log_marginals, opinions)), opinions)
     h, n = opinions.expert_codes, len(opinions.experts)
     on_all = np.bincount(h, wrong, n) / np.maximum(np.bincount(h, minlength=n), 1)

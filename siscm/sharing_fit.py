@@ -88,13 +88,8 @@ def fit_sharing(
     Raises
     ------
     ValueError
-        If the chunks cannot be read twice, are too few, or do not fit each other.
+        If the chunks are too few, or do not fit each other.
     """
-    if isinstance(chunks, Iterator):
-        raise ValueError(
-            "chunks are read twice, but a generator can be read once; give a list, of functions "
-            "that load them if they are large."
-        )
     best = -np.inf
     for candidate in CANDIDATES if noise == "likeliest" else (noise,):
         parts = _evidence_by_part(chunks, candidate, at_least=2 if groups is None else 1)

@@ -86,8 +86,6 @@ def compute_features(
     """
     torch = import_extra("torch")
     check_images(images)
-    if batch_size < 1:
-        raise ValueError(f"batch_size is {batch_size}; it must be at least 1.")
     device = next(network.parameters()).device
     mean, std = (torch.tensor(v, device=device).reshape(1, 3, 1, 1) for v in (_MEAN, _STD))
     rows = np.empty((len(images), N_FEATURES), dtype=np.float32)

@@ -31,17 +31,3 @@ def test_labels_drawn_from_their_probabilities_are_calibrated_and_doubled_odds_a
     assert calibration_error(table) < 0.01
     sharp = p**2 / (p**2).sum(axis=1, keepdims=True)
     assert calibration_error(calibration(np.log(sharp), said)) > 0.05
-
-
-@pytest.mark.parametrize(
-    ("log_p", "said", "n_bins", "trouble"),
-    [
-        (np.log([[0.5, 0.5]]), [0, 1], 10, "1 log-marginals, but 2 opinions"),
-        (np.log([[0.5, 0.5]]), [2], 10, "label code 2 is not one of the 2 classes"),
-        (np.log([[0.5, 0.5]]), [0], 0, "n_bins must be a whole number of at least 1; got 0"),
-        (np.full((1, 2), np.nan), [0], 10, "sums to nan, not to 1"),
-    ],
-)
-def test_what_cannot_be_judged_is_refused(log_p, said, n_bins, trouble):
-    with pytest.raises(ValueError, match=trouble):
-        calibration(log_p, np.array(said), n_bins)

@@ -287,28 +287,6 @@ def test_two_images_exchanged_are_found(table: pd.DataFrame) -> None:
         read(as_csv(table), image_labels=exchanged)
 
 
-@pytest.mark.parametrize("labels", [IMAGE_LABELS[:-1], IMAGE_LABELS.astype(float)])
-def test_labels_of_images_that_do_not_fit_are_refused(
-    table: pd.DataFrame, labels: np.ndarray
-) -> None:
-    with pytest.raises(ValueError, match="image_labels should be 10000 whole numbers"):
-        read(as_csv(table), image_labels=labels)
-
-
-def test_an_image_has_one_true_label(table: pd.DataFrame) -> None:
-    real = table[table["is_attn_check"] == 0]
-    image = real["cifar10_test_test_idx"].mode()[0]
-    row = int(real.index[real["cifar10_test_test_idx"] == image][-1]) + 1
-    label = (IMAGE_LABELS[image] + 1) % 10
-    content = changed(table, row, true_label=label, true_category=CLASSES[label])
-    with pytest.raises(ValueError, match="in an earlier row") as caught:
-        read(content)
-    assert f"row {row}, " in str(caught.value)
-    assert f"image {image} has the true label {label} here, but {IMAGE_LABELS[image]}" in str(
-        caught.value
-    )
-
-
 def test_an_answer_given_twice_is_there_twice(table: pd.DataFrame) -> None:
     row = first(table, attention=0)
     twice = pd.concat([table, table.iloc[[row - 1]]])

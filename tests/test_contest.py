@@ -482,8 +482,3 @@ def test_graded_sharing_wins_on_a_simulated_panel_with_learned_marginals() -> No
     found = standings(pairs, 2, rng=np.random.default_rng(9)).xs(0.001, level="weight")
     assert found["log_loss"].idxmin() == GRADED
     assert found["log_loss_more_low"]["marginals"] > 0
-
-
-def test_the_bootstrap_knows_what_it_can_draw(table: pd.DataFrame) -> None:
-    with pytest.raises(ValueError, match="by is 'expert'; it must be 'instance' or 'target'"):
-        standings(table, 3, rng=np.random.default_rng(0), by="expert")

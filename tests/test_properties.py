@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from finite_models import SEEDS, spoilt, with_seed
+from finite_models import SEEDS, by_hand, spoilt, with_seed
 
 from siscm.properties import (
     conditional_stability,
@@ -214,3 +214,12 @@ def test_ratios_that_tie_forbid_the_move_however_rounding_falls(parts) -> None:
         for found in (conditional_stability, counterfactual_stability):
             for h, other in ((0, 1), (1, 0)):
                 assert found(scm, h, other) is not None
+
+
+@pytest.mark.parametrize("stranger", [-1, 2])
+def test_nobody_whom_the_model_lacks_is_stable(stranger) -> None:
+    words = f"expert {stranger} is none of the model's, 0 to 1"
+    for found in (counterfactual_stability, conditional_stability):
+        for h, other in ((0, stranger), (stranger, 0)):
+            with pytest.raises(ValueError, match=words):
+                found(by_hand(), h, other)

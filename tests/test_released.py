@@ -135,13 +135,6 @@ def test_an_instance_seen_alone_moves_the_released_weight() -> None:
     np.testing.assert_allclose(graph.weights[0, 1], -3 / 4)
 
 
-def test_another_loss_is_refused() -> None:
-    log_p, opinions = panel(np.random.default_rng(0))
-    graph = SimilarityGraph.from_opinions(log_p, opinions, "log")
-    with pytest.raises(ValueError, match="'log' loss; it must be 'zero_one'"):
-        released.average_over_all_instances(graph, log_p, opinions)
-
-
 def test_a_model_compared_with_itself_weighs_nothing() -> None:
     """Both losses are those of one shared noise, whatever was said; edges stay as they are."""
     log_p, opinions = panel(np.random.default_rng(1))

@@ -64,54 +64,6 @@ def test_a_broken_model_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "said", "target", "words"),
-    [
-        ({0}, {0: 1}, 1, r"what expert 1 says .* only \[0\] are asked"),
-        ({0}, {1: 1}, 0, r"expert 1 cannot have said 1, for only \[0\] were asked"),
-        ({0}, {1: -1}, 0, r"expert 1 cannot have said -1, for only \[0\] were asked"),
-        ({0, 1}, {-1: 1}, 0, r"expert -1 cannot have said"),
-        ({0, 1}, {0: 2}, 1, "expert 0 cannot have said 2; labels are 0 to 1"),
-        ({0, 1}, {0: -1}, 1, "expert 0 cannot have said -1; labels"),
-        ({0, 1}, {0: 1}, -1, r"what expert -1 says .* only \[0, 1\]"),
-        ({0, 1}, {0: 1}, 2, "what expert 2 says"),
-        ({0, 5}, {0: 1}, 0, r"asked \[0, 5\]: .* experts 0 to 1"),
-        (set(), {}, 0, r"asked \[\]: "),
-    ],
-)
-def test_a_question_about_who_was_not_asked_is_refused(asked, said, target, words) -> None:
-    asked = frozenset(asked)
-    with pytest.raises(ValueError, match=words):
-        conditional(by_hand(), 0, asked, said, target)
-    with pytest.raises(ValueError, match=words):
-        counterfactual(by_hand(), 0, asked, said, asked, target)
-
-
-def test_a_counterfactual_is_about_who_is_asked_instead() -> None:
-    scm, alone, other = by_hand(), frozenset({0}), frozenset({1})
-    with pytest.raises(ValueError, match=r"what expert 0 says .* only \[1\] are asked"):
-        counterfactual(scm, 0, alone, {0: 1}, other, 0)
-    with pytest.raises(ValueError, match=r"asked \[7\]"):
-        counterfactual(scm, 0, alone, {0: 1}, frozenset({7}), 7)
-    with pytest.raises(ValueError, match=r"what expert 1 says .* only \[0\] are asked"):
-        marginal(scm, 0, alone, 1)
-    with pytest.raises(ValueError, match=r"asked \[7\]"):
-        interventional(scm, 0, frozenset({7}))
-
-
-@pytest.mark.parametrize("x", [-1, 1])
-def test_features_that_the_model_lacks_are_refused(x) -> None:
-    scm = by_hand()
-    for ask in (
-        lambda: interventional(scm, x, BOTH),
-        lambda: marginal(scm, x, BOTH, 0),
-        lambda: conditional(scm, x, BOTH, {0: 1}, 1),
-        lambda: counterfactual(scm, x, BOTH, {0: 1}, BOTH, 1),
-    ):
-        with pytest.raises(ValueError, match=f"x is {x}; the features are 0 to 0"):
-            ask()
-
-
-@pytest.mark.parametrize(
     "prior",
     [[1.5, -0.25, -0.25], [0.5, 0.25, 0.25 + 1e-9], [np.nan, 0.5, 0.5], [[0.5], [0.25], [0.25]]],
 )

@@ -138,11 +138,10 @@ def test_groups_that_are_no_partition_are_refused(groups: list[list[int]], words
 @pytest.mark.parametrize(
     ("log_p", "words"),
     [
-        (np.log(P)[:2], r"shape \(2, 3\).*\(1, 3, k\), or \(3, k\)"),
-        (np.log(P)[None, :2], r"shape \(1, 2, 3\).*\(1, 3, k\), or \(3, k\)"),
+        (np.log(P)[:2], "could not be broadcast"),
+        (np.log(P)[None, :2], "could not be broadcast"),
         (np.log(2 * P)[None], "sums to 2.0"),
         (np.full((1, 3, 3), np.nan), "sums to nan"),
-        (np.zeros((4, 3)), r"shape \(4, 3\)"),
     ],
 )
 def test_marginals_that_do_not_fit_are_refused(log_p: npt.ArrayLike, words: str) -> None:

@@ -137,11 +137,6 @@ def test_the_same_twice_bit_for_bit(network: Any, images: Images, expected: Feat
     np.testing.assert_array_equal(found, expected[:3])
 
 
-def test_a_batch_of_nothing_is_refused(network: Any, images: Images) -> None:
-    with pytest.raises(ValueError, match="batch_size is 0"):
-        compute_features(network, images, batch_size=0)
-
-
 def test_cifar10_images_where_they_are(network: Any, tmp_path: Path) -> None:
     """The re-encoded ones, of which no number is reported. CI has them."""
     file = Path(os.environ.get("SISCM_DATA_DIR", "")) / "cifar10" / "cifar10_test_jpeg.npz"
