@@ -212,7 +212,6 @@ def summary(
     *,
     rng: np.random.Generator,
     n_bootstrap: int = 1000,
-    uniform_weight: float = UNIFORM_WEIGHT,
 ) -> pd.DataFrame:
     """Accuracy and log-loss in the paper's three scenarios, with 95 % bootstrap intervals.
 
@@ -224,28 +223,19 @@ def summary(
         How many labels there are.
     rng
         Draws the bootstrap samples: whole instances, since opinions on one are dependent.
-    uniform_weight
-        Weight of the uniform distribution mixed into each prediction before its log-loss.
 
     Returns
     -------
     DataFrame
         A row a scenario (all pairs, same group, different groups): ``n_pairs``, and ``accuracy``,
         ``log_loss`` with their bounds ``_low`` and ``_high``. NaN where there is no pair; the
-        bounds are NaN too where all pairs come from one instance, or where the loss is infinite.
-
-    Raises
-    ------
-    ValueError
-        If ``uniform_weight`` is not in [0, 1) or ``n_bootstrap`` not positive.
+        bounds are NaN too where all pairs come from one instance.
     """
-    if not 0 <= uniform_weight < 1:
-        raise ValueError(f"uniform_weight is {uniform_weight}; it must be in [0, 1).")
     scores = pd.DataFrame(
         {
             "instance": encode(pairs["instance"], None, "instance")[0],
             "accuracy": (pairs["prediction"] == pairs["truth"]).astype(float),
-            "log_loss": log_loss(pairs["probability"].to_numpy(), n_classes, uniform_weight),
+            "log_loss": log_loss(pairs["probability"].to_numpy(), n_classes),
         }
     )
     same = pairs["same_group"].to_numpy(dtype=bool)

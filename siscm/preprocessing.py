@@ -100,8 +100,6 @@ def preprocess(
     disputed = everything.select(instances=disagreed)
     kept |= _left(DISAGREEMENT, all=disputed)
 
-    if len(disagreed) < 2:
-        raise ValueError(f"step {SPLIT!r}: one image cannot be split into training and test.")
     train_images, test_images = train_test_split(
         disagreed.to_numpy(), test_size=test_size, random_state=seed
     )

@@ -100,8 +100,6 @@ def fit_sharing(
             evidence = merged([part.inside(groups) for part in parts])
         del parts
         a = experts_sharing(evidence) if sharing is None else sharing
-        if len(a) != len(evidence.experts):
-            raise ValueError(f"sharing is of {len(a)} experts, but {len(evidence.experts)} spoke.")
         likely = total_log_likelihood(evidence, a)
         if likely > best:
             table = pd.DataFrame({"sharing": a}, index=evidence.experts)

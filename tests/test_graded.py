@@ -15,7 +15,6 @@ import pytest
 from graded_panels import graded_panel, parts_of
 from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, clone
-from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import NotFittedError
 
 from siscm import GumbelMaxSISCM, Opinions, gumbel, inference, ordered, sharing_fit
@@ -629,11 +628,3 @@ def test_full_sharing_is_the_model_of_the_paper(k: int) -> None:
     n_labels = [len(set(row[:4].tolist()) - {-1}) for row in panel.opinions.labels]
     assert {1, 2} < set(n_labels) if k == 2 else {1, 2, 3} <= set(n_labels)
     np.testing.assert_allclose(found, expected, atol=1e-9)
-
-
-def test_a_classifier_is_no_marginals() -> None:
-    opinions = Opinions.from_codes([[0, 1], [1, 1]])
-    with pytest.raises(TypeError, match=r"marginals is DummyClassifier\(\); give PooledMarg"):
-        GradedSISCM(DummyClassifier()).fit(np.zeros((2, 1)), opinions)
-    with pytest.raises(TypeError, match=r"marginals is <class .*; give PooledMarginals\(\)"):
-        GradedSISCM(PooledMarginals).fit(np.zeros((2, 1)), opinions)
