@@ -89,7 +89,7 @@ def fails_under():
     yield f"to see whether their tests notice; fails under {100 * DEMANDED:.0f} %"
 
 
-def astray(text):
+def untrue(text):
     """What CONTRIBUTING says and is not so."""
     yield from drawn(text) - MODULES
     rows = re.findall(r"^\|[^|]*\|([^|]*)\| ((?:\d\d(?:, | to )?)+) \|$", text, re.MULTILINE)
@@ -110,7 +110,7 @@ def astray(text):
 
 
 def test_contributing_says_what_is_so():
-    assert list(astray(CONTRIBUTING)) == []
+    assert list(untrue(CONTRIBUTING)) == []
     assert len(drawn(CONTRIBUTING)) > 30
 
 
@@ -134,4 +134,4 @@ def test_contributing_says_what_is_so():
 )
 def test_what_contributing_says_that_is_not_so_is_noticed(here, wrong):
     assert CONTRIBUTING.count(here) == 1
-    assert list(astray(CONTRIBUTING.replace(here, wrong)))
+    assert list(untrue(CONTRIBUTING.replace(here, wrong)))
