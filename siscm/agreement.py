@@ -39,6 +39,9 @@ def pair_agreement(opinions: pd.DataFrame, groups: Mapping[Hashable, Hashable]) 
     table = opinions[["image", "chosen_label"]].assign(
         group=opinions["annotator"].map(groups).to_numpy()
     )
+    if table["group"].isna().any():
+        who = opinions["annotator"][table["group"].isna()].iloc[0]
+        raise ValueError(f"annotator {who} is in no group; give her one, if only her own.")
 
     def ordered_pairs(*same: str) -> int:
         size = table.groupby(list(same), observed=True).size().to_numpy()

@@ -62,8 +62,14 @@ def label_counts(raw: pd.DataFrame) -> pd.DataFrame:
 
 def cells(raw: pd.DataFrame) -> IntArray:
     """Where each opinion of a raw file is counted: ten times its image, and its label."""
-    image, label = (raw[name].to_numpy(dtype=np.int64) for name in ("image", "chosen_label"))
-    return np.asarray(len(CLASSES) * image + label)
+    found = []
+    for name, n in (("image", N_IMAGES), ("chosen_label", len(CLASSES))):
+        values = raw[name].to_numpy()
+        # A label too large would be counted as another one of the next image.
+        if values.dtype.kind not in "iu" or not ((values >= 0) & (values < n)).all():
+            raise ValueError(f"column {name!r} should hold whole numbers from 0 to {n - 1}.")
+        found.append(values.astype(np.int64))
+    return np.asarray(found[0] * len(CLASSES) + found[1])
 
 
 def _framed(counts: IntArray) -> pd.DataFrame:

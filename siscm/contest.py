@@ -123,9 +123,13 @@ def contest(model: GradedSISCM, X: pd.DataFrame, train: Opinions, test: Opinions
     Raises
     ------
     ValueError
-        If both parts hold one instance, or their experts or classes differ.
+        If both parts hold one instance, their experts or classes differ, no two opinions of a part
+        are about one instance, all training opinions are alike, or an instance has no features.
     """
     _refuse_unlike(train, test)
+    asked = train.instances.append(test.instances)
+    if not (known := asked.isin(X.index)).all():
+        raise ValueError(f"instance {plain(asked[~known][0])!r} has no row in X.")
     model = clone(model).fit(X.loc[train.instances], train)
     learned, said = pairs_of(model.marginals_.out_of_fold_, train)
     rules: dict[str, Rule] = {
@@ -171,6 +175,16 @@ def _refuse_unlike(train: Opinions, test: Opinions) -> None:
             )
     if len(both := train.instances.intersection(test.instances)):
         raise ValueError(f"instance {plain(both[0])!r} is in train and in test.")
+    for part, said in (("training", train), ("test", test)):
+        if said.n_by_instance.max(initial=0) < 2:
+            raise ValueError(
+                f"no two {part} opinions are about one instance: there is nothing to infer."
+            )
+    if len(used := np.unique(train.label_codes)) < 2:
+        raise ValueError(
+            f"all training opinions say {plain(train.classes[used[0]])!r}: there is nothing to "
+            "learn."
+        )
 
 
 def pairs_of(log_marginals: FloatArray, opinions: Opinions) -> tuple[Pairs, IntArray]:
@@ -226,6 +240,8 @@ def standings(
     ValueError
         If ``by`` is something else.
     """
+    if by not in ("instance", "target"):
+        raise ValueError(f"by is {by!r}; it must be 'instance' or 'target'.")
     code, _ = pd.factorize(pairs[by, ""])
     sizes = np.bincount(code).astype(np.float64)
     seed = int(rng.integers(2**63))

@@ -94,6 +94,8 @@ def run(X_train: pd.DataFrame, train: Opinions, X_test: pd.DataFrame, test: Opin
     ValueError
         If the two sets of opinions name different experts or classes.
     """
+    if not (train.experts.equals(test.experts) and train.classes.equals(test.classes)):
+        raise ValueError("training and test opinions must name the same experts and classes.")
     model = GumbelMaxSISCM(n_restarts=10).fit(X_train, train)
     X = X_test.loc[test.instances].to_numpy()
     rules: dict[str, Rule] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -138,7 +139,13 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
         )
         known = None if self.sharing is None else self._given_sharing(opinions.experts)
         marginals = PooledMarginals() if self.marginals is None else self.marginals
-        marginals = clone(marginals).fit(X, opinions)
+        if isinstance(marginals, type) or not hasattr(marginals, "log_marginals"):
+            raise TypeError(
+                f"marginals is {marginals!r}; give PooledMarginals(), which takes a classifier as "
+                "its base."
+            )
+        marginals = clone(marginals)
+        marginals.fit(X, opinions)
         found = fit_sharing(
             split(marginals.out_of_fold_, opinions, N_PARTS, rng=parts_rng),
             self.noise,
@@ -159,21 +166,29 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
         return self
 
     def _given_sharing(self, experts: pd.Index[Any]) -> FloatArray:
-        if isinstance(self.sharing, Mapping | pd.Series):
-            given = dict(self.sharing)
-            codes = find_all(list(given), experts, "expert", "is in sharing, but not in the data.")
-            a = np.full(len(experts), np.nan)
-            a[codes] = list(given.values())
+        given = self.sharing
+        if isinstance(given, Real):
+            values: list[Any] = [given] * len(experts)
+        elif isinstance(given, Mapping | pd.Series):
+            names = [name for name, _ in given.items()]
+            codes = find_all(names, experts, "expert", "is in sharing, but not in the data.")
+            twice = pd.Index(codes).duplicated()
+            if twice.any():
+                raise ValueError(f"sharing names expert {plain(names[twice.argmax()])!r} twice.")
+            values = [np.nan] * len(experts)
+            for code, (_, value) in zip(codes, given.items(), strict=True):
+                values[code] = value
         else:
-            a = np.full(len(experts), float(self.sharing))  # type: ignore[arg-type]
-        wrong = ~((a >= 0) & (a <= 1))
-        if wrong.any():
-            first = int(wrong.argmax())
-            raise ValueError(
-                f"the sharing of expert {plain(experts[first])!r} is {a[first]:g}; it must lie "
-                "between 0 and 1 and be given for every expert."
+            raise TypeError(
+                f"sharing is a {type(given).__name__}; give one number, or {{expert: value}}."
             )
-        return a
+        for expert, a in zip(experts, values, strict=True):
+            if not (isinstance(a, Real) and 0 <= float(a) <= 1):
+                raise ValueError(
+                    f"the sharing of expert {plain(expert)!r} is {plain(a)!r}; it must lie between "
+                    "0 and 1 and be given for every expert."
+                )
+        return np.array(values, dtype=np.float64)
 
     def log_marginals(self, X: Any, opinions: Opinions | None = None) -> FloatArray:
         r""":math:`\log P(Y_h = c \mid X = x)`: see :meth:`siscm.GumbelMaxSISCM.log_marginals`."""

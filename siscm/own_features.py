@@ -19,17 +19,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from siscm.checks import BoolArray
-from siscm.own_files import (
-    MOSTLY,
-    Outcome,
-    Problems,
-    plain_name,
-    read_csv,
-    rows,
-    to_number,
-    told,
-    without_grouping,
-)
+from siscm.own_files import Outcome, Problems, plain_name, read_csv, rows, told
+from siscm.own_numbers import MOSTLY, to_number, without_grouping
 from siscm.own_opinions import are_opinions, find_columns, same_spelling, without_repeats
 from siscm.pooled import PooledMarginals
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from siscm.own_files import Problems, plain_name, rows, to_number, told
+from siscm.own_files import Problems, plain_name, rows, told
+from siscm.own_numbers import to_number
 
 MOST_TWICE = 0.5
 """Share of instances in several rows from which a table is taken for one of opinions."""

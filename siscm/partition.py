@@ -112,15 +112,20 @@ def greedy(
 def refine(graph: SimilarityGraph, groups: Sequence[Sequence[int]]) -> Groups:
     """Move experts to other groups, or out to be alone, one by one, while the objective falls.
 
-    Each time the move that lowers it most; the groups are cliques, and stay so.
+    Each time the move that lowers it most; the groups stay cliques.
 
     Raises
     ------
     ValueError
-        If the groups are no partition, or the weight of an edge is not finite.
+        If the groups are no partition into cliques, or the weight of an edge is not finite.
     """
     edges, weights = graph.edges, graph.finite_weights()
     number = group_of(groups, range(len(edges)))
+    for a, b in np.argwhere(np.triu(np.equal.outer(number, number) & ~edges, 1)):
+        raise ValueError(
+            f"experts {graph.experts[a]!r} and {graph.experts[b]!r} are in one group but have no "
+            "edge; only cliques can be refined."
+        )
     n = len(edges)
     weights, apart = np.where(edges, weights, 0.0), ~edges & ~np.eye(n, dtype=bool)
     # Sums are rounded by less, however large the weights: else experts could move in circles.
@@ -213,8 +218,10 @@ def exact(
     Raises
     ------
     ValueError
-        If the weight of an edge is not finite.
+        If a limit is negative or NaN, or the weight of an edge is not finite.
     """
+    if not all(limit >= 0 for limit in (node_limit, round_limit, time_limit or 0)):
+        raise ValueError(f"limits must be 0 or more: {node_limit=}, {round_limit=}, {time_limit=}.")
     edges, weights = graph.edges, graph.finite_weights()
     deadline = np.inf if time_limit is None else time.monotonic() + time_limit
     rng = np.random.default_rng(0) if rng is None else rng

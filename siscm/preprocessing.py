@@ -88,9 +88,17 @@ def preprocess(
     Raises
     ------
     ValueError
-        If a step leaves nothing, which the error names; if an annotator contradicts herself; or
-        if a label is not one of the classes.
+        If a step leaves nothing, which the error names; if an annotator contradicts herself; if
+        a label is not one of the classes; or if a choice is none of those above.
     """
+    if reading not in ("released", "paper") or joined not in ("or", "and"):
+        raise ValueError(
+            f"reading is {reading!r} and joined {joined!r}; they must be 'released' or 'paper', "
+            "and 'or' or 'and'."
+        )
+    if reading == "released" and joined == "and":
+        raise ValueError("joined='and' is a reading of the paper's text: say reading='paper'.")
+    _check_numbers(min_train, min_test, test_size, seed)
     everything = Opinions.from_long(
         raw, "image", "annotator", "chosen_label", classes=range(n_classes)
     )
@@ -100,6 +108,8 @@ def preprocess(
     disputed = everything.select(instances=disagreed)
     kept |= _left(DISAGREEMENT, all=disputed)
 
+    if len(disagreed) < 2:
+        raise ValueError(f"step {SPLIT!r}: one image cannot be split into training and test.")
     train_images, test_images = train_test_split(
         disagreed.to_numpy(), test_size=test_size, random_state=seed
     )
@@ -117,6 +127,14 @@ def preprocess(
     kept |= _left(IMAGES, train=train, test=test)
     table = pd.DataFrame(kept, index=["opinions", "images", "experts"]).T
     return Preprocessed(train, test, table.rename_axis(["step", "part"]))
+
+
+def _check_numbers(min_train: int, min_test: int, test_size: float, seed: int) -> None:
+    if not (min_train >= 0 and min_test >= 0 and 0 < test_size < 1 and seed >= 0):
+        raise ValueError(
+            f"min_train, min_test, test_size and seed are {min_train}, {min_test}, {test_size} and "
+            f"{seed}; test_size must lie between 0 and 1, and nothing be negative or NaN."
+        )
 
 
 def _in_company(train: Opinions, test: Opinions) -> tuple[Opinions, Opinions]:

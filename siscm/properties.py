@@ -65,8 +65,15 @@ def equivalence(one: FiniteSCM, other: FiniteSCM) -> Counterexample | None:
     Raises
     ------
     ValueError
-        If their noises differ in distribution: then they are not models of the same noise.
+        If their noises differ in distribution: then they are not models of the same noise. Or if
+        they are not of the same features and experts.
     """
+    if (one.n_features, one.n_experts) != (other.n_features, other.n_experts):
+        raise ValueError(
+            f"the models must have the same features and experts to be compared, not "
+            f"{one.n_features} and {one.n_experts} here, {other.n_features} and "
+            f"{other.n_experts} there."
+        )
     if not np.array_equal(one.prior, other.prior):
         raise ValueError("the models must have the same noise distribution to be compared.")
     for asked in one.answers:
@@ -149,6 +156,8 @@ def pairwise_counterfactual_stability(
     scm: FiniteSCM, group: Iterable[int]
 ) -> Counterexample | None:
     """Counterfactual stability for every two experts of a group (definition in Section 5)."""
+    group = tuple(group)  # read twice
+    _check_experts(scm, *group)
     # The products and the joint law read the same from either side: each pair once.
     found = (counterfactual_stability(scm, h, other) for h, other in combinations(group, 2))
     return next((example for example in found if example is not None), None)
@@ -156,6 +165,8 @@ def pairwise_counterfactual_stability(
 
 def pairwise_conditional_stability(scm: FiniteSCM, group: Iterable[int]) -> Counterexample | None:
     """Conditional stability for every two experts of a group (Section 5)."""
+    group = tuple(group)  # read twice
+    _check_experts(scm, *group)
     found = (conditional_stability(scm, h, other) for h, other in combinations(group, 2))
     return next((example for example in found if example is not None), None)
 

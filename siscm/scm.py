@@ -63,7 +63,13 @@ class FiniteSCM:
         off = abs(self.prior.sum() - 1)
         if self.prior.ndim != 1 or (self.prior < 0).any() or not off <= EXACT:
             raise ValueError(f"prior must be probabilities that sum to 1, not {self.prior}.")
+        if not self.answers:
+            raise ValueError("answers must be given for every non-empty set of experts, not none.")
         shape = next(iter(self.answers.values())).shape
+        if len(shape) != 3 or 0 in shape:
+            raise ValueError(
+                f"answers are (n_features, n_noise, n_experts), none of them 0, not {shape}."
+            )
         if set(self.answers) != set(all_sets(shape[-1])):
             raise ValueError(
                 f"answers must be given for every non-empty set of {shape[-1]} experts."
@@ -104,6 +110,8 @@ class FiniteSCM:
         answers
             (n_features, n_noise, n_experts).
         """
+        if answers.ndim != 3:
+            raise ValueError(f"answers are (n_features, n_noise, n_experts), not {answers.shape}.")
         return cls.from_mechanism(
             lambda asked: answers[..., sorted(asked)], prior, answers.shape[-1], n_classes
         )
@@ -127,6 +135,16 @@ class FiniteSCM:
         answers = {}
         for asked in all_sets(n_experts):
             said = mechanism(asked)
+            if said.ndim != 3 or said.shape[-1] != len(asked):
+                raise ValueError(
+                    f"the mechanism must return what experts {sorted(asked)} say, (n_features, "
+                    f"n_noise, {len(asked)}), not {said.shape}."
+                )
+            if not np.issubdtype(said.dtype, np.integer):
+                raise ValueError(
+                    f"the answers of experts {sorted(asked)} must be integer labels, not "
+                    f"{said.dtype}."
+                )
             answers[asked] = np.full((*said.shape[:-1], n_experts), NOT_ASKED, dtype=np.int64)
             answers[asked][..., sorted(asked)] = said
         return cls(prior, answers, n_classes)
@@ -152,7 +170,8 @@ def conditional(
     Raises
     ------
     ValueError
-        If nobody can have said that; names the experts and what they would have said.
+        If nobody can have said that; names the experts and what they would have said. Or if the
+        target, or who is to have said something, was not asked; names her.
     """
     posterior = abduction(scm, x, asked, said)
     return prediction(posterior, _answers(scm, x, asked), target, scm.n_classes)
@@ -189,6 +208,15 @@ def counterfactual(
 def abduction(scm: FiniteSCM, x: int, asked: Experts, said: Mapping[int, int]) -> FloatArray:
     """First step: what the answers observed tell about the noise, its posterior (n_noise,)."""
     answers = _answers(scm, x, asked)
+    for expert, label in said.items():
+        if expert not in asked:
+            raise ValueError(
+                f"expert {expert} cannot have said {label}, for only {sorted(asked)} were asked."
+            )
+        if label not in range(scm.n_classes):
+            raise ValueError(
+                f"expert {expert} cannot have said {label}; labels are 0 to {scm.n_classes - 1}."
+            )
     possible = np.all([answers[:, expert] == label for expert, label in said.items()], axis=0)
     weight = np.where(possible, scm.prior, 0.0)
     if weight.sum() == 0:
@@ -201,15 +229,29 @@ def abduction(scm: FiniteSCM, x: int, asked: Experts, said: Mapping[int, int]) -
 
 def action(scm: FiniteSCM, instead: Experts) -> IntArray:
     """Second step: the mechanism when others are asked, the noise untouched."""
+    if instead not in scm.answers:
+        raise ValueError(
+            f"asked {sorted(instead)}: that must be one or more of the experts 0 to "
+            f"{scm.n_experts - 1}."
+        )
     return scm.answers[instead]
 
 
 def prediction(noise: FloatArray, answers: IntArray, target: int, n_classes: int) -> FloatArray:
     """Third step: the distribution of one expert's answer (k,) that a law of the noise gives."""
+    if target not in range(answers.shape[1]) or answers[0, target] == NOT_ASKED:
+        asked = np.flatnonzero(answers[0] != NOT_ASKED).tolist()
+        raise ValueError(
+            f"what expert {target} says cannot be predicted, for only {asked} are asked; ask her, "
+            "or predict one of them."
+        )
     return np.asarray(np.bincount(answers[:, target], weights=noise, minlength=n_classes))
 
 
 def _answers(scm: FiniteSCM, x: int, asked: Experts) -> IntArray:
     """What all say about x when these are asked, (n_noise, n_experts)."""
-    said: IntArray = action(scm, asked)[x]
+    answers = action(scm, asked)
+    if x not in range(len(answers)):
+        raise ValueError(f"x is {x}; the features are 0 to {len(answers) - 1}.")
+    said: IntArray = answers[x]
     return said

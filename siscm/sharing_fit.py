@@ -88,8 +88,13 @@ def fit_sharing(
     Raises
     ------
     ValueError
-        If the chunks are too few, or do not fit each other.
+        If the chunks cannot be read twice, are too few, or do not fit each other.
     """
+    if isinstance(chunks, Iterator):
+        raise ValueError(
+            "chunks are read twice, but a generator can be read once; give a list, of functions "
+            "that load them if they are large."
+        )
     best = -np.inf
     for candidate in CANDIDATES if noise == "likeliest" else (noise,):
         parts = _evidence_by_part(chunks, candidate, at_least=2 if groups is None else 1)
@@ -100,6 +105,8 @@ def fit_sharing(
             evidence = merged([part.inside(groups) for part in parts])
         del parts
         a = experts_sharing(evidence) if sharing is None else sharing
+        if len(a) != len(evidence.experts):
+            raise ValueError(f"sharing is of {len(a)} experts, but {len(evidence.experts)} spoke.")
         likely = total_log_likelihood(evidence, a)
         if likely > best:
             table = pd.DataFrame({"sharing": a}, index=evidence.experts)

@@ -37,7 +37,7 @@ def read_table(content: bytes, name: str) -> pd.DataFrame:
     try:
         rows = csv.reader(StringIO(content.decode("utf-8-sig"), newline=""), strict=True)
         for row, cells in enumerate(rows):
-            width = width or len(cells)
+            width = len(cells) if width is None else width
             if rows.line_num != row + 1:
                 raise ValueError("a cell runs over several lines; is a quote missing?")
             if len(cells) != width:

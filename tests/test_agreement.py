@@ -55,10 +55,12 @@ def test_agreement_by_group_is_the_accuracy_of_copying(done: Experiment) -> None
     pd.testing.assert_series_equal(table, hits(done.pairs["copy"]).mean(), check_names=False)
 
 
-def test_no_pair_has_no_agreement() -> None:
+def test_no_pair_has_no_agreement_and_everybody_needs_a_group() -> None:
     table = agreement.pair_agreement(RAW, dict.fromkeys(RAW["annotator"], 0))
     assert table.loc["different groups", "pairs"] == 0
     assert np.isnan(table.loc["different groups", "agree"])
+    with pytest.raises(ValueError, match="annotator 0 is in no group"):
+        agreement.pair_agreement(RAW.sort_values("annotator"), {})
 
 
 def test_full_agreement_grows_without_those_who_disagree() -> None:

@@ -90,6 +90,7 @@ def repeated(content: bytes, line: int) -> bytes:
 @given(content=broken(as_csv(RAW), TABLES), compared=st.booleans())
 @example(content=quoted(as_csv(RAW), 1, 6), compared=True)
 @example(content=repeated(as_csv(RAW), 1), compared=True)
+@example(content=b"\n" + as_csv(RAW), compared=False)
 @example(content=as_csv(RAW).rsplit(b",", 5)[0], compared=True)
 @example(content=as_csv(RAW.assign(correct_guess=1 - RAW["correct_guess"])), compared=True)
 def test_a_broken_raw_file_is_refused_by_name_or_read_right(content: bytes, compared: bool) -> None:

@@ -252,6 +252,8 @@ def test_chunks_about_other_experts(chunks: list[Any]) -> None:
 
 def test_chunks_that_cannot_be_judged(chunks: list[Any]) -> None:
     rng = np.random.default_rng(0)
+    with pytest.raises(ValueError, match="chunks are read twice, but a generator"):
+        fit_sharing(iter(chunks), rng=rng)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="1 chunks are too few"):
         fit_sharing(chunks[:1], rng=rng)
     assert fit_sharing(chunks[:1], rng=rng, groups=GROUPS).groups == GROUPS

@@ -55,6 +55,15 @@ def test_images_in_short_integers_are_counted_where_they_are() -> None:
     assert counts.iloc[9999, 9] == 2
 
 
+@pytest.mark.parametrize("wrong", [{"image": -1}, {"image": 10_000}, {"chosen_label": 12}])
+def test_what_is_no_image_or_label_is_not_counted_elsewhere(wrong: dict[str, int]) -> None:
+    raw = pd.DataFrame({"image": [7], "chosen_label": [2]})
+    (name,) = wrong
+    for table in (raw.assign(**wrong), raw.astype({name: float})):
+        with pytest.raises(ValueError, match=f"column '{name}' should hold whole numbers from 0"):
+            cifar10h.label_counts(table)
+
+
 def test_a_missing_file_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SISCM_DATA_DIR", str(tmp_path))
     with pytest.raises(FileNotFoundError, match="make data"):

@@ -346,6 +346,12 @@ def test_parts_that_do_not_go_together_are_refused(world: World) -> None:
     other = Opinions.from_codes(labels, world.test.instances, list("abcd"), list("xzy"))
     with pytest.raises(ValueError, match=r"same classes.*'x', 'z', 'y'"):
         contest(GradedSISCM(known), world.X, world.train, other)
+    alone = np.where(np.arange(H) == 0, labels, -1)
+    lonely = Opinions.from_codes(alone, world.test.instances, list("abcd"), list("xyz"))
+    with pytest.raises(ValueError, match="nothing to infer"):
+        contest(GradedSISCM(known), world.X, world.train, lonely)
+    with pytest.raises(ValueError, match="nothing to infer"):
+        contest(GradedSISCM(known), world.X, world.train, world.opinions(N_TRAIN, N_TRAIN))
 
 
 # --- standings --------------------------------------------------------------------------------
@@ -482,3 +488,23 @@ def test_graded_sharing_wins_on_a_simulated_panel_with_learned_marginals() -> No
     found = standings(pairs, 2, rng=np.random.default_rng(9)).xs(0.001, level="weight")
     assert found["log_loss"].idxmin() == GRADED
     assert found["log_loss_more_low"]["marginals"] > 0
+
+
+def test_training_from_which_nothing_can_be_learned_is_refused(world: World) -> None:
+    train, test, X = world.train, world.test, world.X
+    alone = np.where(np.arange(len(train.experts)) == 0, train.labels, -1)
+    alike = np.where(train.labels >= 0, 0, -1)
+    names = {"instances": train.instances, "experts": train.experts, "classes": train.classes}
+    for labels, trouble in (
+        (alone, "no two training opinions are about one instance"),
+        (alike, "all training opinions say"),
+    ):
+        with pytest.raises(ValueError, match=trouble):
+            contest(GradedSISCM(), X, Opinions.from_codes(labels, **names), test)
+    with pytest.raises(ValueError, match=r"instance .* has no row in X"):
+        contest(GradedSISCM(), X.loc[test.instances], train, test)
+
+
+def test_the_bootstrap_knows_what_it_can_draw(table: pd.DataFrame) -> None:
+    with pytest.raises(ValueError, match="by is 'expert'; it must be 'instance' or 'target'"):
+        standings(table, 3, rng=np.random.default_rng(0), by="expert")

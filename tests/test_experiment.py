@@ -80,6 +80,13 @@ def test_experts_better_off_are_counted_one_by_one(experiment: Experiment) -> No
         assert table.loc[row, "experts"] == sum(a == a and b == b for a, b in values)
 
 
+def test_other_experts_are_refused(experiment: Experiment) -> None:
+    features = pd.DataFrame(np.zeros((500, 2)))
+    fewer = experiment.test.select(experts=list("abc"))
+    with pytest.raises(ValueError, match="same experts and classes"):
+        run(features, experiment.train, features, fewer)
+
+
 @pytest.fixture(scope="module")
 def twin_experiment(twin: Cifar10H) -> Experiment:
     assert expected("cifar10h")["twin"]["seed"] == TWIN_SEED

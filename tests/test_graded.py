@@ -15,6 +15,7 @@ import pytest
 from graded_panels import graded_panel, parts_of
 from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, clone
+from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import NotFittedError
 
 from siscm import GumbelMaxSISCM, Opinions, gumbel, inference, ordered, sharing_fit
@@ -329,10 +330,12 @@ def test_log_marginals_of_opinions_are_aligned_by_id(data: Any, fitted: GradedSI
         ({"Ann": 0.5, "Bob": 0.5, "Dee": 1}, "the sharing of expert 'Cy' is nan"),
         ({**dict.fromkeys(EXPERTS, 0.5), "Bob": 2}, "the sharing of expert 'Bob' is 2"),
         ({**dict.fromkeys(EXPERTS, 0.5), "Zed": 0.5}, "expert 'Zed' is in sharing, but not in"),
-        ({**dict.fromkeys(EXPERTS, 0.5), "Bob": None}, "the sharing of expert 'Bob' is nan"),
+        ({**dict.fromkeys(EXPERTS, 0.5), "Bob": "half"}, "the sharing of expert 'Bob' is 'half'"),
+        ({**dict.fromkeys(EXPERTS, 0.5), "Bob": None}, "the sharing of expert 'Bob' is None"),
         ({}, "the sharing of expert 'Ann' is nan; it must .* be given for every expert"),
         (pd.Series([0.5] * 4), "expert 0 is in sharing, but not in the data"),
         (pd.Series([0.5] * 3, EXPERTS[:3]), "the sharing of expert 'Dee' is nan"),
+        (pd.Series([0.5] * 5, [*EXPERTS, "Bob"]), "sharing names expert 'Bob' twice"),
     ],
 )
 def test_sharing_that_does_not_fit(data: Any, sharing: Any, words: str) -> None:
@@ -341,10 +344,11 @@ def test_sharing_that_does_not_fit(data: Any, sharing: Any, words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "sharing", [[0.5] * 4, [0.5] * 3, np.full(4, 0.5), pd.DataFrame({"sharing": [0.5, 0.5]})]
+    "sharing", ["half", [0.5] * 4, [0.5] * 3, np.full(4, 0.5), pd.DataFrame({"sharing": [0.5]})]
 )
 def test_sharing_in_an_order_of_its_own_is_refused(data: Any, sharing: Any) -> None:
-    with pytest.raises(TypeError):
+    words = rf"sharing is a {type(sharing).__name__}; give one number, or \{{expert: value\}}"
+    with pytest.raises(TypeError, match=words):
         given(sharing).fit(*data)
 
 
@@ -628,3 +632,11 @@ def test_full_sharing_is_the_model_of_the_paper(k: int) -> None:
     n_labels = [len(set(row[:4].tolist()) - {-1}) for row in panel.opinions.labels]
     assert {1, 2} < set(n_labels) if k == 2 else {1, 2, 3} <= set(n_labels)
     np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+def test_a_classifier_is_no_marginals() -> None:
+    opinions = Opinions.from_codes([[0, 1], [1, 1]])
+    with pytest.raises(TypeError, match=r"marginals is DummyClassifier\(\); give PooledMarg"):
+        GradedSISCM(DummyClassifier()).fit(np.zeros((2, 1)), opinions)
+    with pytest.raises(TypeError, match=r"marginals is <class .*; give PooledMarginals\(\)"):
+        GradedSISCM(PooledMarginals).fit(np.zeros((2, 1)), opinions)

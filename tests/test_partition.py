@@ -500,7 +500,12 @@ def test_a_gap_is_never_negative() -> None:
     assert ExactPartition([[0]], -1.0, -1.0 - 0.5 * TOLERANCE).optimal
 
 
-def test_exact_refuses_weights_it_cannot_use() -> None:
+def test_exact_refuses_limits_and_weights_it_cannot_use() -> None:
+    graph = graph_of(np.full((3, 3), -1.0))
+    for limit in ("node_limit", "round_limit", "time_limit"):
+        for wrong in (-1, np.nan):
+            with pytest.raises(ValueError, match=f"limits must be 0 or more: .*{limit}={wrong}"):
+                partition.exact(graph, **{limit: wrong})
     for value in (np.nan, np.inf, -np.inf):
         weights = np.full((3, 3), -1.0)
         weights[1, 2] = value
@@ -573,6 +578,21 @@ def test_refining_refuses_weights_that_cannot_be_added_up(value: float) -> None:
         partition.refine(graph, [[0], [1], [2]])
     with pytest.raises(ValueError, match=f"experts 1 and 2 has the weight {value}"):
         partition.greedy(graph, rng=np.random.default_rng(0), local_search=True)
+
+
+def test_refining_refuses_what_is_no_partition_into_cliques() -> None:
+    edges = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]], dtype=bool)
+    graph = graph_of(np.full((3, 3), -1.0), edges)
+    with pytest.raises(
+        ValueError, match=r"0 and 2 are in one group .* no edge; only cliques can be refined\.$"
+    ):
+        partition.refine(graph, [[0, 1, 2]])
+    with pytest.raises(ValueError, match="1 and 2 are in one group"):
+        partition.refine(
+            graph_of(np.full((3, 3), -1.0), edges[[1, 0, 2]][:, [1, 0, 2]]), [[0], [1, 2]]
+        )
+    with pytest.raises(ValueError, match="expert 2 is in no group"):
+        partition.refine(graph, [[0, 1]])
 
 
 def test_exact_begins_with_algorithm_1_and_a_local_search() -> None:

@@ -245,7 +245,7 @@ def tiny(*rows: tuple[int, int, int]) -> pd.DataFrame:
     [
         (tiny(), {}, rf"step '{ALL}' leaves no opinion\."),
         (tiny((0, 0, 1), (1, 0, 1), (0, 1, 2)), {}, rf"step '{DISAGREEMENT}' leaves no opinion\.$"),
-        (tiny((0, 0, 1), (1, 0, 2)), {}, "train set will be empty"),
+        (tiny((0, 0, 1), (1, 0, 2)), {}, rf"step '{SPLIT}': one image cannot be split"),
         (tiny((0, 0, 1), (1, 0, 2), (0, 1, 1), (1, 1, 2)), {}, rf"step '{EXPERTS}' leaves no"),
         (table(0), {"min_train": 60}, rf"step '{EXPERTS}' leaves no opinion for the train set"),
         (table(0), {"min_train": 0, "min_test": 60}, f"step '{EXPERTS}' leaves no opinion"),
@@ -270,6 +270,25 @@ def test_nobody_with_a_second_expert_is_named() -> None:
     rows = [(0, i, i % 2) for i in range(20)] + [(1 + i, i, 1 - i % 2) for i in range(20)]
     with pytest.raises(ValueError, match=rf"step '{IMAGES}' leaves no opinion for the train set"):
         preprocess(tiny(*rows), min_train=5, min_test=1, n_classes=2)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"min_train": float("nan")}, "test_size and seed are nan, 20, 0.2 and 3993; .* or NaN"),
+        ({"min_test": -1}, "are 130, -1, 0.2"),
+        ({"test_size": 1.0}, "test_size must lie between 0 and 1"),
+        ({"test_size": 0.0}, "are 130, 20, 0.0 and 3993; test_size must lie"),
+        ({"test_size": float("nan")}, "are 130, 20, nan"),
+        ({"seed": -1}, "0.2 and -1; "),
+        ({"reading": "code"}, "reading is 'code' .* 'released' or 'paper', and 'or' or 'and'.$"),
+        ({"reading": "paper", "joined": "xor"}, "joined 'xor'; they must be 'released'"),
+        ({"joined": "and"}, "^joined='and' is a reading of the paper's text: .*='paper'.$"),
+    ],
+)
+def test_unknown_readings_are_refused(options: dict[str, str], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        preprocess(table(0), **options)
 
 
 def test_what_opinions_refuse_is_refused_here() -> None:

@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from finite_models import SEEDS, by_hand, spoilt, with_seed
+from finite_models import BOTH, SEEDS, by_hand, spoilt, with_seed
 
 from siscm.properties import (
     conditional_stability,
@@ -223,3 +223,16 @@ def test_nobody_whom_the_model_lacks_is_stable(stranger) -> None:
         for h, other in ((0, stranger), (stranger, 0)):
             with pytest.raises(ValueError, match=words):
                 found(by_hand(), h, other)
+    for found in (pairwise_counterfactual_stability, pairwise_conditional_stability):
+        for group in ([0, 1, stranger], [stranger]):
+            with pytest.raises(ValueError, match=words):
+                found(by_hand(), group)
+
+
+def test_models_of_other_features_or_experts_are_not_compared() -> None:
+    scm = by_hand()
+    both = np.concatenate([scm.answers[BOTH]] * 2)
+    with pytest.raises(ValueError, match="not 1 and 2 here, 2 and 2 there"):
+        equivalence(scm, FiniteSCM.from_submechanisms(both, scm.prior, 2))
+    with pytest.raises(ValueError, match="not 1 and 2 here, 1 and 1 there"):
+        equivalence(scm, FiniteSCM.from_submechanisms(both[:1, :, :1], scm.prior, 2))

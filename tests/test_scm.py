@@ -57,10 +57,58 @@ def test_a_broken_model_is_refused() -> None:
         FiniteSCM(scm.prior, {BOTH: scm.answers[BOTH]}, 2)
     with pytest.raises(ValueError, match=r"experts \[0\]"):
         FiniteSCM(scm.prior, {**scm.answers, frozenset({0}): scm.answers[BOTH]}, 2)
-    with pytest.raises(ValueError, match=r"strength is 1\.5"):
+    with pytest.raises(ValueError, match="must lie between 0 and 1"):
         herding(scm, 1.5)
     with pytest.raises(ValueError, match="same noise distribution"):
         equivalence(scm, herding(scm, 0.5))
+
+
+@pytest.mark.parametrize(
+    ("asked", "said", "target", "words"),
+    [
+        ({0}, {0: 1}, 1, r"what expert 1 says .* only \[0\] are asked"),
+        ({0}, {1: 1}, 0, r"expert 1 cannot have said 1, for only \[0\] were asked"),
+        ({0}, {1: -1}, 0, r"expert 1 cannot have said -1, for only \[0\] were asked"),
+        ({0, 1}, {-1: 1}, 0, r"expert -1 cannot have said"),
+        ({0, 1}, {0: 2}, 1, "expert 0 cannot have said 2; labels are 0 to 1"),
+        ({0, 1}, {0: -1}, 1, "expert 0 cannot have said -1; labels"),
+        ({0, 1}, {0: 1}, -1, r"what expert -1 says .* only \[0, 1\]"),
+        ({0, 1}, {0: 1}, 2, "what expert 2 says"),
+        ({0, 5}, {0: 1}, 0, r"asked \[0, 5\]: .* experts 0 to 1"),
+        (set(), {}, 0, r"asked \[\]: "),
+    ],
+)
+def test_a_question_about_who_was_not_asked_is_refused(asked, said, target, words) -> None:
+    asked = frozenset(asked)
+    with pytest.raises(ValueError, match=words):
+        conditional(by_hand(), 0, asked, said, target)
+    with pytest.raises(ValueError, match=words):
+        counterfactual(by_hand(), 0, asked, said, asked, target)
+
+
+def test_a_counterfactual_is_about_who_is_asked_instead() -> None:
+    scm, alone, other = by_hand(), frozenset({0}), frozenset({1})
+    with pytest.raises(ValueError, match=r"what expert 0 says .* only \[1\] are asked"):
+        counterfactual(scm, 0, alone, {0: 1}, other, 0)
+    with pytest.raises(ValueError, match=r"asked \[7\]"):
+        counterfactual(scm, 0, alone, {0: 1}, frozenset({7}), 7)
+    with pytest.raises(ValueError, match=r"what expert 1 says .* only \[0\] are asked"):
+        marginal(scm, 0, alone, 1)
+    with pytest.raises(ValueError, match=r"asked \[7\]"):
+        interventional(scm, 0, frozenset({7}))
+
+
+@pytest.mark.parametrize("x", [-1, 1])
+def test_features_that_the_model_lacks_are_refused(x) -> None:
+    scm = by_hand()
+    for ask in (
+        lambda: interventional(scm, x, BOTH),
+        lambda: marginal(scm, x, BOTH, 0),
+        lambda: conditional(scm, x, BOTH, {0: 1}, 1),
+        lambda: counterfactual(scm, x, BOTH, {0: 1}, BOTH, 1),
+    ):
+        with pytest.raises(ValueError, match=f"x is {x}; the features are 0 to 0"):
+            ask()
 
 
 @pytest.mark.parametrize(
@@ -87,3 +135,18 @@ def test_answers_that_are_no_labels_of_the_right_shape_are_refused(alone, words)
     answers = {BOTH: scm.answers[BOTH], frozenset({1}): scm.answers[frozenset({1})]}
     with pytest.raises(ValueError, match=words):
         FiniteSCM(scm.prior, {**answers, frozenset({0}): np.array(alone)}, 2)
+
+
+def test_mechanisms_that_are_none_are_refused() -> None:
+    prior, said = np.array([0.5, 0.5]), np.array([[[0, 0], [1, 1]]])
+    with pytest.raises(ValueError, match="not none"):
+        FiniteSCM(prior, {}, 2)
+    with pytest.raises(ValueError, match=r"none of them 0, not \(0, 2, 2\)"):
+        FiniteSCM.from_submechanisms(said[:0], prior, 2)
+    with pytest.raises(ValueError, match=r"not \(2, 2\)"):
+        FiniteSCM.from_submechanisms(said[0], prior, 2)
+    # One column must not stand for both experts, nor 1.9 for label 1.
+    with pytest.raises(ValueError, match=r"experts \[0, 1\] say, .* not \(1, 2, 1\)"):
+        FiniteSCM.from_mechanism(lambda asked: said[..., :1], prior, 2, 2)
+    with pytest.raises(ValueError, match=r"experts \[0\] must be integer labels, not float64"):
+        FiniteSCM.from_submechanisms(said * 1.9, prior, 2)

@@ -434,3 +434,10 @@ def test_the_likelier_noise_is_taken_and_each_has_the_same_seed(
     found = fit_sharing([], rng=np.random.default_rng(0))
     assert (found.noise, found.groups, found.likeliest) == (likelier, [[0, 1, 2]], [[0], [1, 2]])
     assert seeds == [np.random.default_rng(0).random()] * 2
+
+
+def test_sharing_given_for_too_few_is_refused() -> None:
+    opinions = Opinions.from_codes([[0, 1, 1], [1, 1, 0]])
+    chunks = split(np.log(np.full((6, 2), 0.5)), opinions, 2)
+    with pytest.raises(ValueError, match="sharing is of 2 experts, but 3 spoke"):
+        fit_sharing(chunks, rng=np.random.default_rng(0), sharing=np.ones(2))
