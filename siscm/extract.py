@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -64,8 +66,11 @@ def _needed(need: Need) -> tuple[Cifar10H, IntArray, int]:
 
 
 def _count(need: Need) -> int:
-    """How many images have no features yet."""
-    return _needed(need)[2]
+    """How many images have no features yet; an error if there are any and no place to keep them."""
+    _, _, missing = _needed(need)
+    if missing:
+        _check_writable(features_folder())
+    return missing
 
 
 def _check(need: Need) -> None:
@@ -84,6 +89,20 @@ def _extract(need: Need) -> str:
     data, wanted, new = _needed(need)
     data.features(wanted)
     return f"ready: features of {len(wanted):,} images ({new:,} of them new) in {features_folder()}"
+
+
+def _check_writable(folder: Path) -> None:
+    """Refuse a folder that cannot be written, or made, before anything large is installed."""
+    place = next(place for place in (folder, *folder.parents) if place.exists())
+    try:
+        with tempfile.TemporaryFile(dir=place):
+            pass
+    except OSError as error:
+        raise type(error)(
+            f"features are missing and cannot be kept in {folder} ({error.strerror}): let "
+            "SISCM_DATA_DIR name a folder that can be written and holds the same files, or links "
+            "to them."
+        ) from error
 
 
 if __name__ == "__main__":

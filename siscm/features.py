@@ -6,13 +6,14 @@ Only extracting needs torch (the extra ``features``). What has been extracted is
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from siscm import registry
+from siscm.checks import BoolArray, IntArray
 from siscm.sources import WEIGHTS
 from siscm.vgg19 import (
     N_FEATURES,
@@ -36,7 +37,7 @@ _ROW = np.dtype([("image", "S64"), ("features", "<f4", (N_FEATURES,))])
 
 def extract_features(
     images: Images,
-    indices: npt.ArrayLike,
+    indices: Sequence[int] | IntArray | BoolArray,
     *,
     weights: Weights = "imagenet",
     cache: Path | None = None,
@@ -82,7 +83,7 @@ def extract_features(
         If something has to be extracted and the cache cannot be written.
     """
     check_images(images)
-    wanted = np.asarray(indices, dtype=np.int64)
+    wanted = np.arange(len(images))[indices]
     file = cache_file(weights, cache)
     keys = [_image_key(images[index]) for index in wanted]
     known = _read(file)
@@ -94,7 +95,7 @@ def extract_features(
 
 def missing_features(
     images: Images,
-    indices: npt.ArrayLike,
+    indices: Sequence[int] | IntArray | BoolArray,
     *,
     weights: Weights = "imagenet",
     cache: Path | None = None,
@@ -104,7 +105,7 @@ def missing_features(
     Parameters and errors are those of :func:`extract_features`, which looks at them.
     """
     check_images(images)
-    wanted = np.unique(np.asarray(indices, dtype=np.int64))
+    wanted = np.unique(np.arange(len(images))[indices])
     known = _read(cache_file(weights, cache))
     return wanted[[_image_key(images[index]) not in known for index in wanted]]
 

@@ -168,7 +168,7 @@ def learned_sweep(
     Raises
     ------
     ValueError
-        As :func:`siscm.sweep.sweep`, or if marginals have an unknown name or none.
+        As :func:`siscm.sweep.sweep`.
     """
     # The longest first, so that no process is left alone with one at the end.
     runs = sorted(grid(n_repeats, n_train, sparsities), key=lambda run: -run.n_train)

@@ -74,6 +74,13 @@ def simulated_pairs(
     group = group_of(groups, range(n_experts))
     asked = np.ones((n, n_experts), dtype=bool)
     said = simulate_opinions(np.broadcast_to(log_p, (n, n_experts, k)), groups, asked, rng).T
+    counts = np.stack([np.bincount(labels, minlength=k) for labels in said])
+    if not counts.all():
+        expert, label = np.argwhere(counts == 0)[0]
+        raise ValueError(
+            f"in {n} cases expert {expert} never says label {label}, so that nothing is seen of "
+            "what others then say; draw more."
+        )
     rows = []
     for h, other in permutations(range(n_experts), 2):
         observed = np.full((k, n_experts), NOT_ASKED)  # in the c-th row she said c

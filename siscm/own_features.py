@@ -222,7 +222,8 @@ def _filled(
     lost = numbers.isna()
     middle = numbers[learned].median()
     out = {name: numbers.fillna(0.0 if np.isnan(middle) else middle)}
-    if lost[learned].any() and not lost[learned].all():
+    taken = f"{name} is missing" in table.columns  # by a column of the user's
+    if lost[learned].any() and not lost[learned].all() and not taken:
         out[f"{name} is missing"] = lost.astype(np.float64)
     return out
 

@@ -23,7 +23,8 @@ _GROUPED = {
 def without_grouping(table: pd.DataFrame, problems: Problems) -> pd.DataFrame:
     """Numbers of a table without what parts thousands, where that is certain; else to be looked at.
 
-    It is certain if a number holds it twice, or if the column holds the other mark, too.
+    It is certain if a number holds it twice, or if the column holds the other mark, too, where that
+    can only be a decimal one.
     """
     out = table.copy()
     for name in table.columns:
@@ -39,7 +40,10 @@ def without_grouping(table: pd.DataFrame, problems: Problems) -> pd.DataFrame:
             trouble = f"column {told(name)!r}: numbers with a {mark!r}, read as a decimal one"
             outcome: Outcome = "look"
             advice = "Take it out if it parts thousands."
-            if (count > 1).any() or all(n.any() for n in counts.values()):
+            (other,) = (
+                cells[n > 0].str.fullmatch(_GROUPED[m]) for m, n in counts.items() if m != mark
+            )
+            if (count > 1).any() or not other.all():
                 out[name] = cells.mask(where, cells.str.replace(mark, "", regex=False))
                 trouble = f"column {told(name)!r}: thousands parted by a {mark!r}"
                 outcome, advice = "mended", "Nothing."

@@ -175,14 +175,17 @@ def _labels(column: pd.Series[Any], problems: Problems) -> pd.Series[Any]:
 
 
 def _one_spelling(number: str) -> str:
-    """Without the last digits, which may be rounding."""
-    return f"{to_number(number) + 0.0:.15g}"
+    """Whole numbers keep all digits, as codes may have many; of others the last may be rounding."""
+    whole = number.lstrip("+-").isdecimal()
+    return str(int(number)) if whole else f"{to_number(number) + 0.0:.15g}"
 
 
 def numeric_order(column: pd.Series[Any]) -> list[str] | None:
     """The labels by value if all are numbers; otherwise None, and they are sorted as text."""
     found = column.unique().tolist()
-    return sorted(found, key=to_number) if all(_is_number(name) for name in found) else None
+    if not all(_is_number(name) for name in found):
+        return None
+    return sorted(found, key=lambda name: int(name) if name.isdecimal() else to_number(name))
 
 
 def in_order(said: pd.DataFrame, order: Sequence[str], problems: Problems) -> list[str] | None:

@@ -164,9 +164,9 @@ def _with_features(said: pd.DataFrame, X: pd.DataFrame, problems: Problems) -> p
     """The opinions about instances that have features."""
     known = said["instance"].isin(X.index)
     lacking = said.loc[~known, "instance"].unique()
+    there = "".join(f" (there, the first is {told(name)!r})" for name in X.index[:1])
     advice = (
-        f"Write ids alike in both files (there, the first is {told(X.index[0])!r}); add rows to "
-        "the features; or set FEATURES = None."
+        f"Write ids alike in both files{there}; add rows to the features; or set FEATURES = None."
     )
     if not known.any():
         trouble = "no instance with opinions is in the file of features"

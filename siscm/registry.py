@@ -9,6 +9,7 @@ fetches what is missing. ``SISCM_DATA`` says whether real files are wanted at al
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import signal
 import sys
@@ -179,6 +180,11 @@ def _stream(entry: Entry, file: Path) -> None:
             load = pooch.HTTPDownloader(progressbar=bar, chunk_size=_PIECE, timeout=_TIMEOUT)
             load(entry.url, str(file), None)
     except OSError as error:  # requests derives all its errors from it
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise OSError(
+                f"{entry.path} does not fit on the disk of the data folder ({error.strerror}). "
+                "Nothing was kept. Make room, or let SISCM_DATA_DIR name a folder with more."
+            ) from error
         answer = getattr(error, "response", None)
         reason = "there is no connection, or it broke off"
         if answer is not None:

@@ -37,7 +37,7 @@ MOST_IN_DOUBT = 4
 """Opinions of experts who may or may not have followed, up to which every way is added up."""
 
 MOST_WAYS = 256
-"""Ways times targets, up to which every way is added up too: it takes no longer than draws."""
+"""Ways times targets, up to which every way is added up too."""
 
 
 class Cells(NamedTuple):

@@ -144,7 +144,7 @@ def grid(n_repeats: int, n_train: Sequence[int], sparsities: Sequence[float]) ->
     Raises
     ------
     ValueError
-        If there is none, ``n_repeats`` is no positive whole number, or :class:`Cell` refuses one.
+        If ``n_repeats`` is no positive whole number, or :class:`Cell` refuses a run.
     """
     check_count(n_repeats, "n_repeats")
     return [Cell(*of) for of in product(range(n_repeats), n_train, sparsities)]

@@ -78,7 +78,7 @@ def make_synthetic_panel(
     Raises
     ------
     ValueError
-        If a number, of groups too, is no positive whole one.
+        If a number, of a group's experts too, is no positive whole one.
     """
     for size in (n_instances, n_classes, n_features, *group_sizes):
         check_count(size, "each size")

@@ -72,6 +72,11 @@ def expected_violations(
     h, n = opinions.expert_codes, len(opinions.experts)
     found = []
     for truth in replicates:
+        if truth.shape != log_p.shape:
+            raise ValueError(
+                f"a replicate has shape {truth.shape}, but the log-marginals of the opinions have "
+                f"{log_p.shape}; it must be about all opinions."
+            )
         sums = np.zeros(n * n)
         for a, b in iter_pairs(opinions, _BLOCK_PAIRS):
             # As `violates` has it, to the last digit: log q_c + log p_d against log q_d + log p_c.
@@ -96,6 +101,11 @@ def explained_by_chance(graph: SimilarityGraph, expected: FloatArray) -> FloatAr
     ValueError
         If what is expected is about other experts, or there is no replicate.
     """
+    if expected.shape != (max(len(expected), 1), *graph.violations.shape):
+        raise ValueError(
+            f"expected has shape {expected.shape}; it should hold one or more replicates of "
+            f"{graph.violations.shape}, as from expected_violations."
+        )
     return np.asarray(np.mean(poisson.sf(graph.violations - 1, expected), axis=0))
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from read_only import read_only
 
 from siscm import extract
 from siscm.checks import IntArray
@@ -129,6 +132,28 @@ def test_a_check_refuses_a_half_done_extraction(
     looking.known = set(table.tolist())
     assert main(["--check"]) == 0
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_read_only_folder_is_told_before_torch_is_installed(
+    looking: Looking,
+    twin: Cifar10H,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        monkeypatch.setenv("SISCM_DATA_DIR", name)
+        with read_only(Path(name)):
+            assert main(["--count"]) == 1
+            printed = capsys.readouterr()
+            assert printed.out == ""
+            assert printed.err.startswith(f"features are missing and cannot be kept in {name}")
+            assert "SISCM_DATA_DIR" in printed.err
+            assert printed.err.count("\n") == 1
+
+            looking.known = set(images_needed(twin.raw).tolist())
+            assert main(["--count"]) == 0
+            assert capsys.readouterr().out == "0\n"
+        assert os.listdir(name) == []
 
 
 @pytest.mark.parametrize(

@@ -99,6 +99,9 @@ def test_missing_are_those_asked_for_that_are_not_kept(images: Images, tmp_path:
     assert missing([]) == []
     assert missing(range(6), images[::-1]) == [0, 1, 5], "by the image, not by its number"
     assert missing_features(images, [1], weights="random", cache=tmp_path).tolist() == [1]
+    with pytest.raises(IndexError, match="index 6 is out of bounds"):
+        missing([6])
+    assert missing(np.arange(6) > 4) == [5], "a mask says which, not 0 and 1"
     with pytest.raises(ValueError, match=r"float64 of shape"):
         missing([0], images.astype(float))
 

@@ -50,3 +50,11 @@ def test_a_simulation_in_other_groups_than_the_law_is_noticed(monkeypatch):
     monkeypatch.setattr("siscm.moves.simulate_opinions", in_other_groups)
     found = simulated([[0, 1, 2]], n=50_000)
     assert (found["standard_errors"] > 50).sum() == 4
+
+
+@pytest.mark.parametrize("n", [0, 50])
+def test_a_label_that_is_never_said_is_no_agreement(n):
+    """Nothing was seen of what the other says then; no number may stand for it."""
+    log_p = np.log([[1e-9, 0.5, 0.5 - 1e-9], [0.2, 0.3, 0.5]])
+    with pytest.raises(ValueError, match=f"in {n} cases expert 0 never says label 0"):
+        simulated_pairs(log_p, [[0], [1]], n, np.random.default_rng(0))

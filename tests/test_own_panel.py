@@ -411,6 +411,19 @@ def test_an_order_of_numbers_may_be_spelt_as_in_the_file_or_otherwise(check, ord
     assert list(check(grades, order=order).panel.opinions.classes) == ["3", "1", "2"]
 
 
+def test_features_of_nobody_are_no_features(check):
+    checked = check(features=features_table().assign(instance=""))
+    assert (
+        only(checked, "no instance with opinions is in the file of features")["outcome"] == "fatal"
+    )
+
+
+def test_where_gaps_were_takes_no_column_of_the_users_away(check):
+    own = [i * i % 11 for i in range(30)]
+    features = features_table(**{"dose is missing": own, "dose": [None, *range(1, 30)]})
+    assert check(features=features).panel.X["dose is missing"].tolist() == own
+
+
 def labelled(*labels):
     """The table of opinions with these labels in turn."""
     table = said_table()
@@ -421,6 +434,10 @@ def labelled(*labels):
     ("labels", "classes"),
     [
         (["1234567890124", "1234567890123"], ["1234567890123", "1234567890124"]),
+        (
+            ["900000000000207013", "900000000000207008"],
+            ["900000000000207008", "900000000000207013"],
+        ),
         (["2", "1_0", "10"], ["10", "1_0", "2"]),  # Python would read 1_0 as ten
     ],
 )
@@ -443,6 +460,8 @@ def test_a_mark_that_may_part_thousands_is_to_be_looked_at(check):
         marked = [cell.replace(",", mark) for cell in cost]
         found = only(check(features=features_table(cost=marked)), f"numbers with a {mark!r}")
         assert (found["outcome"], found["where"]) == ("look", "row 3, row 4")
+    either = ["900", "1,250", "12.500", "80"] + [str(i) for i in range(26)]
+    assert only(check(features=features_table(cost=either)), "numbers with")["outcome"] == "look"
     decimal = ["900", "1,25", "12,500", "80"] + [str(i) for i in range(26)]
     assert check(features=features_table(cost=decimal)).problems.empty
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import os
@@ -437,6 +438,21 @@ def test_a_read_only_folder_is_used_but_not_written(monkeypatch: pytest.MonkeyPa
                 ):
                     registry.download()
         assert everything_below(place) == before
+
+
+def test_a_full_disk_is_not_taken_for_a_broken_line(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serve(monkeypatch, "http://127.0.0.1:9/nobody")
+
+    def full(*args: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("pooch.HTTPDownloader.__call__", full)
+    with pytest.raises(OSError, match=r"does not fit on the disk.*No space left") as caught:
+        registry.download()
+    assert not isinstance(caught.value, ConnectionError)
+    assert not folder.parent.exists()
 
 
 def test_a_large_file_is_streamed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -101,6 +102,13 @@ def test_a_series_gives_what_a_list_gives() -> None:
     texts = random_texts(50)
     as_series = text_features(3).fit_transform(pd.Series(texts, index=range(7, 57)))
     np.testing.assert_array_equal(as_series, text_features(3).fit_transform(texts))
+
+
+def test_texts_too_alike_have_no_features_made_of_rounding() -> None:
+    texts = ["aa bb", "aa bb", "cc dd", "cc dd"] * 5
+    assert text_features(2).fit_transform(texts).shape == (20, 2)
+    with pytest.raises(ValueError, match=r"too alike: they span 2 dimension\(s\)"):
+        text_features(3).fit(texts)
 
 
 @given(st.lists(st.text(max_size=30), min_size=1, max_size=10))

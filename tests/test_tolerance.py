@@ -174,6 +174,18 @@ def test_p_values_fall_with_the_count_and_rise_with_what_is_expected() -> None:
     assert ((found >= 0) & (found <= 1)).all()
 
 
+def test_what_is_expected_of_others_is_refused() -> None:
+    graph = graph_of(np.zeros((3, 3), dtype=np.int64))
+    for wrong in (np.zeros((3, 3)), np.zeros((2, 4, 4)), np.zeros((0, 3, 3)), np.array([])):
+        with pytest.raises(ValueError, match=r"expected has shape \(.*\(3, 3\)"):
+            explained_by_chance(graph, wrong)
+    nobody = expected_violations(
+        np.zeros((0, 2)), [], Opinions.from_codes(np.full((1, 3), -1), classes=range(2))
+    )
+    with pytest.raises(ValueError, match="one or more replicates"):
+        forgive(graph, nobody)
+
+
 # --- forgiving --------------------------------------------------------------------------------
 
 
@@ -418,3 +430,10 @@ def test_planted_groups_are_found_that_the_papers_rule_tears_apart(seed: int) ->
     assert found[1] > 0.95
     assert graphs[1].edges[similar].mean() > graphs[0].edges[similar].mean()
     assert not graphs[1].edges[~similar].any()  # nobody is forgiven who should not be
+
+
+def test_a_replicate_about_fewer_opinions_is_refused() -> None:
+    opinions = Opinions.from_codes([[0, 1], [1, 1]])
+    log_p = np.log(np.full((4, 2), 0.5))
+    with pytest.raises(ValueError, match=r"shape \(3, 2\), but .* have \(4, 2\)"):
+        expected_violations(log_p, [log_p, log_p[:3]], opinions)
