@@ -64,9 +64,10 @@ def read_test_batch(archive: Path) -> tuple[ImageArray, IntArray]:
         content = opened.extractfile(_MEMBER)
         assert content is not None  # it is a file, no folder
         batch = _Reader(content, encoding="bytes").load()
+    _, shape, _, by_columns, content = batch[b"data"].state
+    rows = np.frombuffer(content, dtype=np.uint8).reshape(shape, order="F" if by_columns else "C")
     # Stored colour by colour, shown pixel by pixel.
-    pixels = np.frombuffer(batch[b"data"].state[-1], dtype=np.uint8)
-    images = pixels.reshape(N_IMAGES, 3, 32, 32).transpose(0, 2, 3, 1)
+    images = rows.reshape(N_IMAGES, 3, 32, 32).transpose(0, 2, 3, 1)
     return np.ascontiguousarray(images), np.array(batch[b"labels"], dtype=np.int64)
 
 

@@ -87,7 +87,7 @@ def as_zip(*members: tuple[str, bytes]) -> bytes:
 
 
 def python2_batch(
-    images: npt.NDArray[np.uint8], labels: npt.NDArray[np.integer], dtype: bytes = b"u1"
+    images: npt.NDArray[np.uint8], labels: npt.NDArray[np.integer], by_columns: bool = False
 ) -> bytes:
     """A test batch as Python 2 pickled it, byte by byte: no Python 3 writes one like this."""
 
@@ -97,14 +97,15 @@ def python2_batch(
     def whole(number: int) -> bytes:
         return b"J" + struct.pack("<i", number)
 
-    pixels = np.ascontiguousarray(images.transpose(0, 3, 1, 2)).tobytes()
+    rows = images.transpose(0, 3, 1, 2).reshape(len(images), -1)
+    pixels = rows.tobytes(order="F" if by_columns else "C")
     array = (
         b"cnumpy.core.multiarray\n_reconstruct\n"
         + (b"cnumpy\nndarray\n" + whole(0) + b"\x85" + short(b"b") + b"\x87R")
         + (b"(" + whole(1) + whole(len(images)) + whole(images[0].size) + b"\x86")
-        + (b"cnumpy\ndtype\n" + short(dtype) + whole(0) + whole(1) + b"\x87R")
+        + (b"cnumpy\ndtype\n" + short(b"u1") + whole(0) + whole(1) + b"\x87R")
         + (b"(" + whole(3) + short(b"|") + b"NNN" + whole(-1) + whole(-1) + whole(0) + b"tb")
-        + (b"\x89T" + struct.pack("<i", len(pixels)) + pixels + b"tb")
+        + ((b"\x88T" if by_columns else b"\x89T") + struct.pack("<i", len(pixels)) + pixels + b"tb")
     )
     listed = b"](" + b"".join(whole(int(label)) for label in labels) + b"e"
     return (

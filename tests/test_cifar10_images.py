@@ -64,10 +64,16 @@ def test_images_and_labels_come_back(
     assert sorted(str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*")) == ["cifar10", IMAGES]
 
 
-def test_the_batch_of_the_tests_is_a_true_pickle() -> None:
+def test_pixels_that_lie_column_by_column_come_back(tmp_path: Path, pictures: np.ndarray) -> None:
+    archive = cifar_archive(python2_batch(pictures, IMAGE_LABELS, by_columns=True))
+    np.testing.assert_array_equal(read_test_batch(put(tmp_path, archive))[0], pictures)
+
+
+@pytest.mark.parametrize("by_columns", [False, True])
+def test_the_batch_of_the_tests_is_a_true_pickle(by_columns: bool) -> None:
     """What the tests read is read the same by Python's own reader."""
     few = np.arange(2 * 3072, dtype=np.uint16).astype(np.uint8).reshape(2, 32, 32, 3)
-    content = python2_batch(few, np.array([3, 8]))
+    content = python2_batch(few, np.array([3, 8]), by_columns)
     content = content.replace(b"cnumpy.core.multiarray", b"cnumpy._core.multiarray")
     batch = pickle.loads(content, encoding="bytes")
     assert batch[b"labels"] == [3, 8]
