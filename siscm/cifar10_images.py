@@ -61,11 +61,11 @@ def read_test_batch(archive: Path) -> tuple[ImageArray, IntArray]:
     run. Nothing is written to the disk.
     """
     with tarfile.open(archive, "r:gz") as opened:
-        content = opened.extractfile(_MEMBER)
-        assert content is not None  # it is a file, no folder
-        batch = _Reader(content, encoding="bytes").load()
-    _, shape, _, by_columns, content = batch[b"data"].state
-    rows = np.frombuffer(content, dtype=np.uint8).reshape(shape, order="F" if by_columns else "C")
+        member = opened.extractfile(_MEMBER)
+        assert member is not None  # it is a file, no folder
+        batch = _Reader(member, encoding="bytes").load()
+    _, shape, _, by_columns, pixels = batch[b"data"].state
+    rows = np.frombuffer(pixels, dtype=np.uint8).reshape(shape, order="F" if by_columns else "C")
     # Stored colour by colour, shown pixel by pixel.
     images = rows.reshape(N_IMAGES, 3, 32, 32).transpose(0, 2, 3, 1)
     return np.ascontiguousarray(images), np.array(batch[b"labels"], dtype=np.int64)

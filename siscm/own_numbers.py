@@ -33,17 +33,18 @@ def without_grouping(table: pd.DataFrame, problems: Problems) -> pd.DataFrame:
         if numbers.sum() < MOSTLY * cells.notna().sum():
             continue
         counts = {mark: cells.where(numbers, "").str.count(re.escape(mark)) for mark in _GROUPED}
+        may_part = {
+            mark: cells[count > 0].str.fullmatch(_GROUPED[mark]).all()
+            for mark, count in counts.items()
+        }
         for mark, count in counts.items():
             where = count > 0
-            if not where.any() or not cells[where].str.fullmatch(_GROUPED[mark]).all():
+            if not where.any() or not may_part[mark]:
                 continue
             trouble = f"column {told(name)!r}: numbers with a {mark!r}, read as a decimal one"
             outcome: Outcome = "look"
             advice = "Take it out if it parts thousands."
-            (other,) = (
-                cells[n > 0].str.fullmatch(_GROUPED[m]) for m, n in counts.items() if m != mark
-            )
-            if (count > 1).any() or not other.all():
+            if (count > 1).any() or not all(may_part.values()):
                 out[name] = cells.mask(where, cells.str.replace(mark, "", regex=False))
                 trouble = f"column {told(name)!r}: thousands parted by a {mark!r}"
                 outcome, advice = "mended", "Nothing."
