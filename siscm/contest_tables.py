@@ -112,6 +112,7 @@ def recorded_models() -> Html:
         shares = {"least": "0", "median": "0.5", "most": "1"}
         columns[f"{panel}, {population}"] = {
             **{size: f"{model[size]:,}" for size in ("experts", "instances", "opinions")},
+            "width of the priors": f"{model['prior_width']:g}",
             "likeliest noise": model["noise"],
             "groups": f"{len(model['group_sizes'])}",
             **{f"sharing, {name}": f"{model['sharing'][at]:.2f}" for name, at in shares.items()},

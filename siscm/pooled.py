@@ -8,17 +8,18 @@ learns from the opinions of all, and each expert's deviation from it is learned 
     - \log Z_h(x),
 
 with f the log-probabilities of the pooled classifier, z the leading components of the features,
-and normal priors around 0 on everything of an expert's own. Whoever said little stays near the
-pool; whoever was never seen is the pool; a label never used gets a small probability, not zero.
+and normal priors around 0, as wide as predicts best. Whoever said little stays near the pool;
+whoever was never seen is the pool; a label never used gets a small probability, not zero.
 """
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import csr_array, hstack
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 from sklearn.decomposition import PCA
 from sklearn.dummy import DummyClassifier
@@ -27,8 +28,10 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
+from siscm import deviations
 from siscm.alignment import align_columns, align_experts, align_features, check_opinions
 from siscm.checks import FloatArray, IntArray, check_count
+from siscm.deviations import LEAST, SLOPE_SPREADS, WIDTHS, Prior
 from siscm.marginals import Features, fit_one, floor, is_numeric, predict_one, seeded, take_rows
 from siscm.names import as_index
 from siscm.opinions import Opinions
@@ -36,17 +39,8 @@ from siscm.opinions import Opinions
 STRENGTHS = (0.01, 0.1, 1.0, 10.0)
 """Values of C from which the default pooled classifier takes the best."""
 
-SLOPE_SPREADS = (0.0, 0.03, 0.1, 0.3)
-"""Prior standard deviations of an expert's own slopes on z, from which the best is taken."""
-
-SCORE_SPREAD, OFFSET_SPREAD, SCORE_SLOPE_SPREAD = 3.0, 1.0, 0.25
-"""Prior standard deviations of w, of an expert's own offsets, and of her own slopes on f."""
-
 N_COMPONENTS = 20
 """Most components of the features that experts have slopes of their own on."""
-
-_LEAST = 1e-6
-"""Floor of the pooled classifier's probabilities before their logarithm is a feature."""
 
 _POOL = "the pooled classifier"
 
@@ -77,11 +71,14 @@ class PooledMarginals(BaseEstimator):  # type: ignore[misc] # scikit-learn has n
     base_
         The pooled classifier, fitted on all opinions. Its classes are positions among the labels
         that somebody used.
+    prior_
+        The priors taken: which of :data:`siscm.deviations.WIDTHS`, and which spread of an expert's
+        own slopes on z, of :data:`siscm.deviations.SLOPE_SPREADS` or 0 for none.
     out_of_fold_
         Log-marginals (n_opinions, k) of the training opinions, each by a classifier and deviations
         fitted to no opinion on its instance: what sharing, violations and calibration are to be
         judged by. A trace of these opinions is left where all take part: in the scores f of other
-        instances, and in the choice of C and of the spread of slopes.
+        instances, and in the choice of C and of the priors' spreads.
 
     Examples
     --------
@@ -156,14 +153,16 @@ class PooledMarginals(BaseEstimator):  # type: ignore[misc] # scikit-learn has n
         self.used_ = said.used
         self.components_ = _components(features) if self.own_slopes else None
         self.base_ = said.fit_base(bases[best], features, said.everything)
-        z = self._z(features)
-        spreads = SLOPE_SPREADS if z.shape[1] else (0.0,)
-        found = [said.out_of_fold(scores[best], z, spread) for spread in spreads]
-        chosen = int(np.argmin([said.loss(log_p) for log_p in found]))
-        self.slope_spread_ = spreads[chosen]
-        design = said.design(scores[best], z, self.slope_spread_)
-        self.deviations_ = said.fit_deviations(design, said.everything)
-        return found[chosen]
+        f, z = scores[best], self._z(features)
+        found = {prior: said.out_of_fold(f, z, prior) for prior in product(WIDTHS, [0.0])}
+        width, _ = min(found, key=lambda prior: said.loss(found[prior]))
+        if z.shape[1]:
+            others = product([width], SLOPE_SPREADS)
+            found |= {prior: said.out_of_fold(f, z, prior) for prior in others}
+        self.prior_ = min(found, key=lambda prior: said.loss(found[prior]))
+        design = said.design(f, z, self.prior_)
+        self.deviations_ = deviations.fit(design, said.label)
+        return found[self.prior_]
 
     def _bases(self, features: Features) -> list[Any]:
         if self.base is not None:
@@ -185,7 +184,7 @@ class PooledMarginals(BaseEstimator):  # type: ignore[misc] # scikit-learn has n
 
     def _floored(self, log_p: FloatArray) -> FloatArray:
         """Log-probabilities of the labels used, spread over all of them and floored."""
-        out = np.full((*log_p.shape[:-1], len(self.classes_)), np.log(_LEAST))
+        out = np.full((*log_p.shape[:-1], len(self.classes_)), np.log(LEAST))
         out[..., self.used_] = log_p
         return floor(out, self.min_proba)
 
@@ -208,8 +207,8 @@ class PooledMarginals(BaseEstimator):  # type: ignore[misc] # scikit-learn has n
 
     def _corrected(self, f: FloatArray, z: FloatArray, expert: IntArray) -> FloatArray:
         """Log-marginals (n, k) of one expert a row."""
-        design = _design(f, z, expert, len(self.experts_), self.slope_spread_)
-        return self._floored(_predict(self.deviations_, design, f.shape[1]))
+        design = deviations.design(f, z, expert, len(self.experts_), self.prior_)
+        return self._floored(deviations.log_proba(self.deviations_, design, f.shape[1]))
 
 
 class _Said:
@@ -229,7 +228,7 @@ class _Said:
 
     def loss(self, log_p: FloatArray) -> float:
         """Mean log-loss of log-probabilities (n_opinions, k)."""
-        return float(-floor(log_p, _LEAST)[self.everything, self.label].mean())
+        return float(-floor(log_p, LEAST)[self.everything, self.label].mean())
 
     def fit_base(self, base: Any, features: Features, rows: IntArray) -> Any:
         X, y = take_rows(features, self.instance[rows]), self.label[rows]
@@ -244,38 +243,26 @@ class _Said:
             scores[here] = _scores(fitted, take_rows(features, here), self.k)
         return scores
 
-    def design(self, scores: FloatArray, z: FloatArray, spread: float) -> csr_array:
-        return _design(scores[self.instance], z[self.instance], self.expert, self.n_experts, spread)
+    def design(self, scores: FloatArray, z: FloatArray, prior: Prior) -> csr_array:
+        f, z = scores[self.instance], z[self.instance]
+        return deviations.design(f, z, self.expert, self.n_experts, prior)
 
-    def fit_deviations(self, design: csr_array, rows: IntArray) -> Any:
-        y = self.label[rows]
-        if (y == y[0]).all():
-            return DummyClassifier(strategy="prior").fit(design[rows], y)
-        return LogisticRegression(solver="newton-cg", max_iter=2000, tol=1e-6).fit(design[rows], y)
-
-    def out_of_fold(self, scores: FloatArray, z: FloatArray, spread: float) -> FloatArray:
+    def out_of_fold(self, scores: FloatArray, z: FloatArray, prior: Prior) -> FloatArray:
         """Log-marginals (n_opinions, k), each by deviations that saw no opinion on its instance."""
-        design = self.design(scores, z, spread)
+        design = self.design(scores, z, prior)
         log_p = np.empty((len(self.label), self.k))
         for part in self.folds:
-            fitted = self.fit_deviations(design, np.flatnonzero(self.fold != part))
+            others = np.flatnonzero(self.fold != part)
+            fitted = deviations.fit(design[others], self.label[others])
             here = np.flatnonzero(self.fold == part)
-            log_p[here] = _predict(fitted, design[here], self.k)
+            log_p[here] = deviations.log_proba(fitted, design[here], self.k)
         return log_p
 
 
 def _scores(base: Any, features: Features, k: int) -> FloatArray:
     """Centred log-probabilities (n, k) of the pooled classifier: f."""
-    f = np.maximum(predict_one(base, features, k, _POOL), np.log(_LEAST))
+    f = np.maximum(predict_one(base, features, k, _POOL), np.log(LEAST))
     return np.asarray(f - f.mean(axis=1, keepdims=True))
-
-
-def _predict(model: Any, design: csr_array, k: int) -> FloatArray:
-    log_p = np.full((design.shape[0], k), np.log(_LEAST))
-    if design.shape[0]:
-        with np.errstate(divide="ignore"):  # a probability of 0 gets its floor later
-            log_p[:, model.classes_] = model.predict_log_proba(design)
-    return log_p
 
 
 def _components(features: Features) -> Pipeline | None:
@@ -285,16 +272,3 @@ def _components(features: Features) -> Pipeline | None:
         return None
     n_components = min(N_COMPONENTS, *table.shape)
     return make_pipeline(StandardScaler(), PCA(n_components, svd_solver="full")).fit(features)
-
-
-def _design(
-    f: FloatArray, z: FloatArray, expert: IntArray, n_experts: int, spread: float
-) -> csr_array:
-    """Columns times prior standard deviations, so that one penalty of 1 stands for all priors."""
-    offset = np.full((len(f), 1), OFFSET_SPREAD)
-    own = np.concatenate([offset, SCORE_SLOPE_SPREAD * f, spread * z], axis=1)
-    width = own.shape[1]
-    column = expert[:, None] * width + np.arange(width)
-    ends = np.arange(0, own.size + 1, width)
-    blocks = csr_array((own.ravel(), column.ravel(), ends), shape=(len(f), n_experts * width))
-    return csr_array(hstack([csr_array(SCORE_SPREAD * f), blocks]))

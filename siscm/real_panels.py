@@ -149,6 +149,7 @@ def model_figures(panel: Panel, model: GradedSISCM) -> dict[str, Any]:
         "experts": len(said.experts),
         "instances": len(said.instances),
         "opinions": len(said),
+        "prior_width": model.marginals_.prior_[0],
         "noise": model.noise_,
         "group_sizes": sorted((len(group) for group in model.partition_), reverse=True),
         "sharing": {f"{quantile:g}": value for quantile, value in quantiles.items()},

@@ -34,7 +34,7 @@ BASE = LogisticRegression()
 def _quick() -> Iterator[None]:
     """Fewer spreads to choose from; and one thread, for those of small products mostly wait."""
     with threadpool_limits(1), pytest.MonkeyPatch.context() as patch:
-        patch.setattr("siscm.pooled.SLOPE_SPREADS", (0.0, 0.3))
+        patch.setattr("siscm.pooled.SLOPE_SPREADS", (0.3,))
         yield
 
 
@@ -74,7 +74,7 @@ def fitted(panel: Any) -> PooledMarginals:
 def test_without_slopes_of_their_own_experts_have_offsets_only(panel: Any) -> None:
     X, opinions, _ = panel
     model = PooledMarginals(BASE, own_slopes=False).fit(X, opinions)
-    assert model.slope_spread_ == 0
+    assert model.prior_[1] == 0
     as_text = pd.DataFrame(X, index=opinions.instances).astype(object)
     base = make_pipeline(ColumnTransformer([("all", "passthrough", [0, 1, 2])]), BASE)
     never = PooledMarginals(base).fit(as_text, opinions)
@@ -170,7 +170,9 @@ def test_labels_of_an_instance_leave_only_a_trace_in_its_own_scores(
     learned, are by classifiers that saw this one. Ten features make that a matter: the classifier
     in sample bends to each instance, the one out of fold cannot.
     """
-    monkeypatch.setattr("siscm.pooled.SLOPE_SPREADS", (0.0,))  # not a matter of choosing another
+    # What is asked is not a matter of choosing other priors.
+    monkeypatch.setattr("siscm.pooled.WIDTHS", (1.0,))
+    monkeypatch.setattr("siscm.pooled.SLOPE_SPREADS", ())
     X, opinions, _ = simulated(40, 6, n_features=10, asked=0.8)
     base = LogisticRegression(C=10.0)
     before = PooledMarginals(base).fit(X, opinions)
@@ -334,9 +336,50 @@ def test_slopes_of_her_own_are_learned_if_there_are_any() -> None:
     sign = np.repeat([1, -1], 3)
     codes = (2 * X[:, :1] * sign + rng.logistic(size=(300, 6)) > 0).astype(int)
     model = PooledMarginals(BASE).fit(X, Opinions.from_codes(codes))
-    assert model.slope_spread_ == 0.3
+    assert model.prior_[1] == 0.3
     right = (model.log_marginals(X).argmax(axis=-1) == (X[:, :1] * sign > 0)).mean()
     assert right > 0.85
+
+
+@pytest.mark.parametrize(
+    ("k", "own", "asked", "width"), [(8, 0.1, 0.2, 0.25), (3, 1.0, 0.5, 0.5), (3, 3.0, 0.5, 1.0)]
+)
+def test_priors_are_as_wide_as_experts_differ(
+    k: int, own: float, asked: float, width: float
+) -> None:
+    X, opinions, _ = simulated(200, 10, k=k, own=own, asked=asked)
+    assert PooledMarginals(BASE, own_slopes=False).fit(X, opinions).prior_ == (width, 0.0)
+
+
+def test_a_width_is_a_factor_of_all_spreads(panel: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, opinions, _ = panel
+    monkeypatch.setattr("siscm.pooled.WIDTHS", (0.5,))
+    narrow = PooledMarginals(BASE, own_slopes=False).fit(X, opinions)
+    monkeypatch.setattr("siscm.pooled.WIDTHS", (1.0,))
+    assert np.abs(_out_of_fold(X, opinions) - narrow.out_of_fold_).max() > 0.05
+    for name, value in (("SCORE", 1.5), ("OFFSET", 0.5), ("SCORE_SLOPE", 0.125)):
+        monkeypatch.setattr(f"siscm.deviations.{name}_SPREAD", value)
+    np.testing.assert_allclose(_out_of_fold(X, opinions), narrow.out_of_fold_, atol=1e-9)
+
+
+def _out_of_fold(X: Array, opinions: Opinions) -> Array:
+    return PooledMarginals(BASE, own_slopes=False).fit(X, opinions).out_of_fold_
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_many_labels_and_few_opinions_are_no_worse_than_the_pool(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With priors as wide as suits two labels they were: too much was learned from too little."""
+    X, opinions, _ = simulated(300, 15, k=10, n_features=6, asked=0.2, own=0.3, seed=seed)
+    train, test = opinions.select(instances=range(200)), opinions.select(instances=range(200, 300))
+    model = PooledMarginals(BASE, own_slopes=False).fit(X[:200], train)
+    found = loss(model.log_marginals(X[200:], test), test)
+    pool = model.base_.predict_log_proba(X[200:])[test.instance_codes]
+    assert found < loss(pool, test) + 0.03
+    monkeypatch.setattr("siscm.pooled.WIDTHS", (1.0,))
+    wide = PooledMarginals(BASE, own_slopes=False).fit(X[:200], train)
+    assert loss(wide.log_marginals(X[200:], test), test) > found + 0.05
 
 
 # Kinds of features
