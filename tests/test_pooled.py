@@ -351,21 +351,6 @@ def test_priors_are_as_wide_as_experts_differ(
     assert PooledMarginals(BASE, own_slopes=False).fit(X, opinions).prior_ == (width, 0.0)
 
 
-def test_a_width_is_a_factor_of_all_spreads(panel: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    X, opinions, _ = panel
-    monkeypatch.setattr("siscm.pooled.WIDTHS", (0.5,))
-    narrow = PooledMarginals(BASE, own_slopes=False).fit(X, opinions)
-    monkeypatch.setattr("siscm.pooled.WIDTHS", (1.0,))
-    assert np.abs(_out_of_fold(X, opinions) - narrow.out_of_fold_).max() > 0.05
-    for name, value in (("SCORE", 1.5), ("OFFSET", 0.5), ("SCORE_SLOPE", 0.125)):
-        monkeypatch.setattr(f"siscm.deviations.{name}_SPREAD", value)
-    np.testing.assert_allclose(_out_of_fold(X, opinions), narrow.out_of_fold_, atol=1e-9)
-
-
-def _out_of_fold(X: Array, opinions: Opinions) -> Array:
-    return PooledMarginals(BASE, own_slopes=False).fit(X, opinions).out_of_fold_
-
-
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_many_labels_and_few_opinions_are_no_worse_than_the_pool(
     seed: int, monkeypatch: pytest.MonkeyPatch
