@@ -40,7 +40,7 @@ FEW_TEXTS = 200
 """With at least so many texts, a word has to stand in two of them to count."""
 
 FEW_CELLS = 30_000
-"""Opinions times labels up to which numbers are learned from in the slow and thorough way."""
+"""Opinions times labels up to which experts get slopes of their own on numbers."""
 
 
 def read_features(
@@ -239,8 +239,8 @@ def marginals_for(
 
     Numbers standardised, categories one column a value with the rare ones pooled, texts as word
     weights: for all experts together, and corrected for each. Without features: how often each
-    label is said, by all and by each. Numbers alone also get slopes of each expert's own, and a
-    penalty chosen out-of-fold, unless there is too much to learn from for that.
+    label is said, by all and by each. Numbers alone also get a penalty chosen out-of-fold, and
+    slopes of each expert's own, unless there is too much to learn from for these.
 
     Parameters
     ----------
@@ -250,8 +250,8 @@ def marginals_for(
         Opinions to learn from, times labels.
     """
     by_kind = {kind: [c for c in X.columns if kinds[c] == kind] for kind in get_args(Kind)}
-    if not X.shape[1] or (len(by_kind["number"]) == X.shape[1] and n_cells <= FEW_CELLS):
-        return PooledMarginals()
+    if len(by_kind["number"]) == X.shape[1]:
+        return PooledMarginals(own_slopes=n_cells <= FEW_CELLS)
     pool = OneHotEncoder(handle_unknown="infrequent_if_exist", min_frequency=RARE)
     parts: list[tuple[str, Any, Any]] = [
         ("numbers", StandardScaler(), by_kind["number"]),

@@ -16,7 +16,7 @@ from siscm.asking import value_of_asking
 from siscm.contest import GRADED
 from siscm.graded import GradedSISCM
 from siscm.own_example import kind_of, write_example
-from siscm.own_features import marginals_for
+from siscm.own_features import FEW_CELLS, marginals_for
 from siscm.own_panel import check_files
 from siscm.own_report import MOST_SHOWN, learning, make_report, out_of_fold
 from siscm.panels import load_panel
@@ -78,6 +78,18 @@ def test_the_model_is_graded_sharing_learned_from_the_panel(panel, report):
     assert (table["low"] < table["sharing"]).all()
     assert table["opinions"].sum() == len(said)
     assert table["sharing"].is_monotonic_decreasing
+
+
+def test_the_penalty_on_numbers_is_chosen_for_large_panels_too() -> None:
+    """One feature tells something about the labels, forty others nothing."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(60, 41)))
+    score = X[[0]].to_numpy() * [3, 1, -1, -3]
+    codes = (score[:, None] + rng.gumbel(size=(60, 3, 4))).argmax(axis=2)
+    said, kinds = Opinions.from_codes(codes, X.index), dict.fromkeys(X, "number")
+    models = (marginals_for(X, kinds, n).fit(X, said) for n in (FEW_CELLS, FEW_CELLS + 1))
+    few, many = (-m.out_of_fold_[np.arange(180), said.label_codes].mean() for m in models)
+    assert many < few + 0.02
 
 
 def test_new_cases_with_an_opinion_are_not_learned_from(panel, report):
