@@ -22,7 +22,7 @@ from siscm.checks import BoolArray
 from siscm.own_files import Outcome, Problems, plain_name, read_csv, rows, told
 from siscm.own_numbers import MOSTLY, to_number, without_grouping
 from siscm.own_opinions import are_opinions, find_columns, same_spelling, without_repeats
-from siscm.pooled import PooledMarginals
+from siscm.pooled import STRENGTHS, PooledMarginals
 
 Kind = Literal["number", "category", "text"]
 
@@ -238,8 +238,8 @@ def marginals_for(
     """Marginals from whatever features there are, each kind in its own way.
 
     Numbers standardised, categories one column a value with the rare ones pooled, texts as word
-    weights: for all experts together, and corrected for each. Without features: how often each
-    label is said, by all and by each. Numbers alone also get a penalty chosen out-of-fold, and
+    weights: for all experts together, with a penalty chosen out-of-fold, and corrected for each.
+    Without features: how often each label is said, by all and by each. Numbers alone also get
     slopes of each expert's own, unless there is too much to learn from for these.
 
     Parameters
@@ -258,5 +258,6 @@ def marginals_for(
         ("categories", pool, by_kind["category"]),
     ]
     parts += [(f"words of {column}", _words(len(X)), column) for column in by_kind["text"]]
-    base = make_pipeline(ColumnTransformer(parts), LogisticRegression(max_iter=1000))
-    return PooledMarginals(base, own_slopes=False)
+    logits = (LogisticRegression(C=C, max_iter=1000) for C in STRENGTHS)
+    bases = [make_pipeline(ColumnTransformer(parts), logit) for logit in logits]
+    return PooledMarginals(bases, own_slopes=False)

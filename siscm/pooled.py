@@ -52,8 +52,9 @@ class PooledMarginals(BaseEstimator):  # type: ignore[misc] # scikit-learn has n
     ----------
     base
         The classifier that learns from the opinions of all: anything of scikit-learn with
-        ``predict_proba``. Default: a logistic regression on standardised features, its penalty
-        the best of :data:`STRENGTHS` out-of-fold; frequencies if there is no feature.
+        ``predict_proba``, or a list of such, of which the best out-of-fold is taken. Default: a
+        logistic regression on standardised features, its penalty the best of :data:`STRENGTHS`;
+        frequencies if there is no feature.
     n_folds
         Parts of the instances for everything out-of-fold.
     min_proba
@@ -166,7 +167,7 @@ class PooledMarginals(BaseEstimator):  # type: ignore[misc] # scikit-learn has n
 
     def _bases(self, features: Features) -> list[Any]:
         if self.base is not None:
-            return [self.base]
+            return self.base if isinstance(self.base, list) else [self.base]
         if features.shape[1] == 0:
             return [DummyClassifier(strategy="prior")]
         logits = (LogisticRegression(C=C, max_iter=1000) for C in STRENGTHS)

@@ -80,16 +80,23 @@ def test_the_model_is_graded_sharing_learned_from_the_panel(panel, report):
     assert table["sharing"].is_monotonic_decreasing
 
 
-def test_the_penalty_on_numbers_is_chosen_for_large_panels_too() -> None:
-    """One feature tells something about the labels, forty others nothing."""
+def test_a_penalty_is_chosen_for_large_panels_and_mixed_features_too() -> None:
+    """One feature tells something about the labels, forty others nothing, nor does a category."""
     rng = np.random.default_rng(0)
-    X = pd.DataFrame(rng.normal(size=(60, 41)))
-    score = X[[0]].to_numpy() * [3, 1, -1, -3]
+    X = pd.DataFrame(rng.normal(size=(60, 41))).add_prefix("x")
+    score = X[["x0"]].to_numpy() * [3, 1, -1, -3]
     codes = (score[:, None] + rng.gumbel(size=(60, 3, 4))).argmax(axis=2)
     said, kinds = Opinions.from_codes(codes, X.index), dict.fromkeys(X, "number")
-    models = (marginals_for(X, kinds, n).fit(X, said) for n in (FEW_CELLS, FEW_CELLS + 1))
-    few, many = (-m.out_of_fold_[np.arange(180), said.label_codes].mean() for m in models)
-    assert many < few + 0.02
+    mixed, mixed_kinds = X.assign(ward=["a", "b", "c"] * 20), {**kinds, "ward": "category"}
+    few, many, with_ward = (
+        -model.out_of_fold_[np.arange(180), said.label_codes].mean()
+        for model in (
+            marginals_for(X, kinds, FEW_CELLS).fit(X, said),
+            marginals_for(X, kinds, FEW_CELLS + 1).fit(X, said),
+            marginals_for(mixed, mixed_kinds).fit(mixed, said),
+        )
+    )
+    assert max(many, with_ward) < few + 0.02
 
 
 def test_new_cases_with_an_opinion_are_not_learned_from(panel, report):

@@ -260,6 +260,14 @@ def test_who_was_never_asked_is_the_pool_with_features_too() -> None:
     assert np.abs(np.exp(log_p[:, 8]) - pooled).mean() < 0.05
 
 
+def test_of_several_bases_the_best_out_of_fold_is_taken(panel: Any) -> None:
+    X, opinions, _ = panel
+    blind = DummyClassifier(strategy="prior")
+    model = clone(PooledMarginals([blind, BASE, blind])).fit(X, opinions)
+    alone = PooledMarginals(BASE).fit(X, opinions)
+    np.testing.assert_allclose(model.out_of_fold_, alone.out_of_fold_, atol=1e-9)
+
+
 def test_a_label_she_never_used_stays_possible() -> None:
     X, opinions, _ = simulated(150, 6)
     codes = opinions.labels.copy()
