@@ -140,6 +140,8 @@ def _worded(error: Exception, X: Features, problem: str) -> ValueError:
             "the features are not all numbers by their dtype; turn text and categories into "
             "numbers first, or by a pipeline"
         )
+    elif not X.shape[1]:
+        said = "there is no feature; DummyClassifier(strategy='prior') needs none"
     return ValueError(f"{problem}: {said}")
 
 
