@@ -98,7 +98,6 @@ def preprocess(
         )
     if reading == "released" and joined == "and":
         raise ValueError("joined='and' is a reading of the paper's text: say reading='paper'.")
-    _check_numbers(min_train, min_test, test_size, seed)
     everything = Opinions.from_long(
         raw, "image", "annotator", "chosen_label", classes=range(n_classes)
     )
@@ -127,14 +126,6 @@ def preprocess(
     kept |= _left(IMAGES, train=train, test=test)
     table = pd.DataFrame(kept, index=["opinions", "images", "experts"]).T
     return Preprocessed(train, test, table.rename_axis(["step", "part"]))
-
-
-def _check_numbers(min_train: int, min_test: int, test_size: float, seed: int) -> None:
-    if not (min_train >= 0 and min_test >= 0 and 0 < test_size < 1 and seed >= 0):
-        raise ValueError(
-            f"min_train, min_test, test_size and seed are {min_train}, {min_test}, {test_size} and "
-            f"{seed}; test_size must lie between 0 and 1, and nothing be negative or NaN."
-        )
 
 
 def _in_company(train: Opinions, test: Opinions) -> tuple[Opinions, Opinions]:

@@ -110,8 +110,6 @@ class FiniteSCM:
         answers
             (n_features, n_noise, n_experts).
         """
-        if answers.ndim != 3:
-            raise ValueError(f"answers are (n_features, n_noise, n_experts), not {answers.shape}.")
         return cls.from_mechanism(
             lambda asked: answers[..., sorted(asked)], prior, answers.shape[-1], n_classes
         )
@@ -140,12 +138,8 @@ class FiniteSCM:
                     f"the mechanism must return what experts {sorted(asked)} say, (n_features, "
                     f"n_noise, {len(asked)}), not {said.shape}."
                 )
-            if not np.issubdtype(said.dtype, np.integer):
-                raise ValueError(
-                    f"the answers of experts {sorted(asked)} must be integer labels, not "
-                    f"{said.dtype}."
-                )
-            answers[asked] = np.full((*said.shape[:-1], n_experts), NOT_ASKED, dtype=np.int64)
+            dtype = np.result_type(said, np.int64)  # fractions are refused below
+            answers[asked] = np.full((*said.shape[:-1], n_experts), NOT_ASKED, dtype)
             answers[asked][..., sorted(asked)] = said
         return cls(prior, answers, n_classes)
 
