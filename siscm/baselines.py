@@ -10,6 +10,7 @@ import numpy as np
 from siscm.checks import BoolArray, FloatArray, IntArray
 from siscm.gumbel import counterfactual_probabilities
 from siscm.opinions import Opinions
+from siscm.pairs import iter_pairs
 
 
 class Pairs(NamedTuple):
@@ -49,6 +50,13 @@ class Pairs(NamedTuple):
         a, b = h[observed], h[target]
         same = number[a] == number[b]
         return cls(log_p[observed], log_p[target], y[observed], same, i[observed], a, b)
+
+
+def ordered_pairs(opinions: Opinions) -> tuple[IntArray, IntArray]:
+    """Positions of both opinions of every ordered pair on one instance: observed, target."""
+    blocks = [np.empty((2, 0), dtype=np.int64), *(np.stack(pair) for pair in iter_pairs(opinions))]
+    first, second = np.concatenate(blocks, axis=1)
+    return np.concatenate([first, second]), np.concatenate([second, first])
 
 
 Rule = Callable[[Pairs], FloatArray]

@@ -16,7 +16,7 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
-from siscm.baselines import Pairs, Rule, copy, marginals_only, one_noise
+from siscm.baselines import Pairs, Rule, copy, marginals_only, one_noise, ordered_pairs
 from siscm.checks import FloatArray, IntArray
 from siscm.evaluation import UNIFORM_WEIGHT, log_loss
 from siscm.graded import GradedSISCM
@@ -25,7 +25,7 @@ from siscm.names import plain
 from siscm.noises import pair_law
 from siscm.opinions import Opinions
 from siscm.pairs import opinion_marginals
-from siscm.rivals import DawidSkene, PooledRegression, ordered_pairs
+from siscm.rivals import DawidSkene, PooledRegression
 
 GRADED = "graded sharing"
 

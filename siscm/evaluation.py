@@ -8,13 +8,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from siscm.baselines import RULES, Pairs, Rule, gumbel_max
+from siscm.baselines import RULES, Pairs, Rule, gumbel_max, ordered_pairs
 from siscm.checks import FloatArray
 from siscm.inference import predict
 from siscm.intervals import mean_with_interval
 from siscm.names import encode
 from siscm.opinions import Opinions
-from siscm.pairs import iter_pairs, opinion_marginals
+from siscm.pairs import opinion_marginals
 from siscm.partition import group_of
 
 SCENARIOS = ("all pairs", "same group", "different groups")
@@ -57,29 +57,22 @@ def all_pairs(
     """
     log_p = opinion_marginals(log_marginals, opinions)
     number = group_of(partition, opinions.experts)
-    h, y = opinions.expert_codes, opinions.label_codes
-    nobody = np.empty(0, dtype=np.int64)
-    parts = []
-    for a, b in list(iter_pairs(opinions)) or [(nobody, nobody)]:
-        for first, second in ((a, b), (b, a)):
-            law = rule(Pairs.at(first, second, log_p, opinions, number))
-            given_to_truth = law[np.arange(len(law)), y[second]]
-            part = {"first": first, "second": second, "prediction": predict(law)}
-            parts.append(pd.DataFrame({**part, "probability": given_to_truth}))
-    table = pd.concat(parts).sort_values(["first", "second"], ignore_index=True)
-    first, second = table["first"].to_numpy(), table["second"].to_numpy()
-    return pd.DataFrame(
+    observed, target = ordered_pairs(opinions)
+    pairs = Pairs.at(observed, target, log_p, opinions, number)
+    law, truth = rule(pairs), opinions.label_codes[target]
+    table = pd.DataFrame(
         {
-            "instance": opinions.instances.take(opinions.instance_codes[first]),
-            "observed": opinions.experts.take(h[first]),
-            "target": opinions.experts.take(h[second]),
-            "observed_label": opinions.classes.take(y[first]),
-            "truth": opinions.classes.take(y[second]),
-            "prediction": opinions.classes.take(table["prediction"].to_numpy()),
-            "probability": table["probability"],
-            "same_group": number[h[first]] == number[h[second]],
+            "instance": opinions.instances.take(pairs.instance),
+            "observed": opinions.experts.take(pairs.observed),
+            "target": opinions.experts.take(pairs.target),
+            "observed_label": opinions.classes.take(pairs.label),
+            "truth": opinions.classes.take(truth),
+            "prediction": opinions.classes.take(predict(law)),
+            "probability": law[np.arange(len(law)), truth],
+            "same_group": pairs.same_group,
         }
     )
+    return table.iloc[np.lexsort((target, observed))].reset_index(drop=True)
 
 
 def compare(

@@ -16,17 +16,9 @@ from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import CategoricalNB
 
-from siscm.baselines import Pairs
+from siscm.baselines import Pairs, ordered_pairs
 from siscm.checks import FloatArray, IntArray
 from siscm.opinions import Opinions
-from siscm.pairs import iter_pairs
-
-
-def ordered_pairs(opinions: Opinions) -> tuple[IntArray, IntArray]:
-    """Positions of both opinions of every ordered pair on one instance: observed, target."""
-    blocks = [np.empty((2, 0), dtype=np.int64), *(np.stack(pair) for pair in iter_pairs(opinions))]
-    first, second = np.concatenate(blocks, axis=1)
-    return np.concatenate([first, second]), np.concatenate([second, first])
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from one_by_one import loop_pairs
 from sklearn.linear_model import LogisticRegression
 
 from siscm import Opinions, evaluation
-from siscm.baselines import Pairs
-from siscm.rivals import DawidSkene, MostFrequent, PooledRegression, ProductWithCNB, ordered_pairs
+from siscm.baselines import Pairs, ordered_pairs
+from siscm.rivals import DawidSkene, MostFrequent, PooledRegression, ProductWithCNB
 
 K, H, N = 3, 4, 40
 
