@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any, NoReturn
 
 
@@ -35,25 +34,6 @@ def read_json(content: bytes, name: str) -> Any:
     except (ValueError, RecursionError) as error:
         # The text may stand in the traceback of the parser: leave it out.
         raise ValueError(f"{name} is not readable as JSON: {error}.") from None
-
-
-def read_object(path: Path, command: str) -> dict[str, Any]:
-    """The object in a JSON file of the project, which a command writes.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file; names the command.
-    ValueError
-        If it holds anything but a JSON object.
-    """
-    name = f"{path.parent.name}/{path.name}"
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no file {name}; {command}.")
-    content = read_json(path.read_bytes(), name)
-    if not isinstance(content, dict):
-        raise ValueError(f"{name} should be one JSON object; it is not.")
-    return content
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

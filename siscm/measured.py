@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pandas as pd
 
 from siscm import pages
-from siscm.json_text import read_object
 
 
 def results(name: str) -> dict[str, Any]:
     """What a script recorded in ``benchmarks/results.json``: ``figures``, machine and versions."""
     path = pages.ROOT / "benchmarks" / "results.json"
-    entry: dict[str, Any] = read_object(path, "`make bench` writes it")[name]
+    entry: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))[name]
     return entry
 
 

@@ -115,9 +115,9 @@ def test_recorded_scores_quote_the_file():
     assert f"{recorded['accuracy']:.3f} [{recorded['accuracy_low']:.3f}" in text
 
 
-def test_a_missing_record_says_how_to_make_it(monkeypatch, tmp_path):
+def test_a_missing_record_is_named(monkeypatch, tmp_path):
     monkeypatch.setattr(pages, "ROOT", tmp_path)
-    with pytest.raises(FileNotFoundError, match="make record"):
+    with pytest.raises(FileNotFoundError, match=r"expected/panels\.json"):
         pages.expected("panels")
 
 
