@@ -51,8 +51,8 @@ class FiniteSCM:
     Raises
     ------
     ValueError
-        If the prior is no distribution, a set is missing, or an answer is not an integer label
-        where one was asked for; names the set.
+        If the prior is no distribution, or an answer is not an integer label where one was asked
+        for; names the set.
     """
 
     prior: FloatArray
@@ -63,26 +63,14 @@ class FiniteSCM:
         off = abs(self.prior.sum() - 1)
         if self.prior.ndim != 1 or (self.prior < 0).any() or not off <= EXACT:
             raise ValueError(f"prior must be probabilities that sum to 1, not {self.prior}.")
-        if not self.answers:
-            raise ValueError("answers must be given for every non-empty set of experts, not none.")
-        shape = next(iter(self.answers.values())).shape
-        if len(shape) != 3 or 0 in shape:
-            raise ValueError(
-                f"answers are (n_features, n_noise, n_experts), none of them 0, not {shape}."
-            )
-        if set(self.answers) != set(all_sets(shape[-1])):
-            raise ValueError(
-                f"answers must be given for every non-empty set of {shape[-1]} experts."
-            )
+        shape = (self.n_features, len(self.prior), self.n_experts)
         for asked, said in self.answers.items():
-            member = np.array([expert in asked for expert in range(shape[-1])])
-            fits = said.shape == (shape[0], len(self.prior), shape[2]) and said.dtype.kind in "iu"
-            known = fits and said.min() >= NOT_ASKED and said.max() < self.n_classes
-            if not known or ((said != NOT_ASKED) != member).any():
+            labels = said[..., sorted(asked)]
+            known = said.dtype.kind in "iu" and labels.min() >= 0 and labels.max() < self.n_classes
+            if said.shape != shape or not known:
                 raise ValueError(
                     f"the answers of experts {sorted(asked)} must be integer labels from 0 to "
-                    f"{self.n_classes - 1} for them and {NOT_ASKED} for all others, of shape "
-                    f"({shape[0]}, {len(self.prior)}, {shape[2]})."
+                    f"{self.n_classes - 1}, of shape {shape}."
                 )
 
     @property
