@@ -11,7 +11,7 @@ import pandas as pd
 from siscm.contest import GRADED
 from siscm.evaluation import UNIFORM_WEIGHT
 from siscm.kinds import Data
-from siscm.pages import Html, expected, origin, table
+from siscm.pages import Html, expected, interval, origin, table
 
 RIVAL = "rival"
 """Shown in red: somebody else is better."""
@@ -45,20 +45,15 @@ def contest_table(scores: dict[str, Any], caption: str, kind: Data, note: str = 
     frame = pd.DataFrame(
         {
             "log-loss": here["log_loss"].map("{:.3f}".format),
-            "above graded": here.apply(_between, axis=1, args=("log_loss_more",)),
-            "(experts)": experts.apply(_between, axis=1, args=("log_loss_more", False)),
+            "above graded": here.apply(interval, axis=1, args=("log_loss_more",)),
+            "(experts)": experts.apply(interval, axis=1, args=("log_loss_more", False)),
             "accuracy": here["accuracy"].map("{:.3f}".format),
-            "below graded": here.apply(_between, axis=1, args=("accuracy_less",)),
+            "below graded": here.apply(interval, axis=1, args=("accuracy_less",)),
         }
     )
     frame.iloc[0, [1, 2, 4]] = ""
     frame.index.name = None
     return table(frame, caption, kind, note)
-
-
-def _between(row: pd.Series[Any], column: str, middle: bool = True) -> str:
-    ends = f"[{row[f'{column}_low']:.3f}, {row[f'{column}_high']:.3f}]"
-    return f"{row[column]:z.3f} {ends}" if middle else ends
 
 
 def weights_table(scores: dict[str, Any], caption: str, kind: Data) -> Html:

@@ -200,15 +200,16 @@ def scores(compared: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "pairs": kept["n_pairs"].map("{:,.0f}".format),
-            "accuracy": kept.apply(_interval, axis=1, args=("accuracy",)),
-            "log-loss": kept.apply(_interval, axis=1, args=("log_loss",)),
+            "accuracy": kept.apply(interval, axis=1, args=("accuracy",)),
+            "log-loss": kept.apply(interval, axis=1, args=("log_loss",)),
         }
     ).rename_axis(["", ""])
 
 
-def _interval(row: pd.Series[Any], column: str) -> str:
-    low, high = row[f"{column}_low"], row[f"{column}_high"]
-    return f"{row[column]:.3f} [{low:.3f}, {high:.3f}]"
+def interval(row: pd.Series[Any], column: str, middle: bool = True) -> str:
+    """The ends of a row's interval in square brackets, after what lies between them."""
+    ends = f"[{row[f'{column}_low']:.3f}, {row[f'{column}_high']:.3f}]"
+    return f"{row[column]:z.3f} {ends}" if middle else ends
 
 
 def recorded_scores(name: str, groups: Literal["learned", "known"]) -> Html:
