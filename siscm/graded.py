@@ -20,7 +20,7 @@ from siscm.contradictions import Names
 from siscm.inference import check_observed
 from siscm.marginals import Features
 from siscm.model import generators
-from siscm.names import as_index, find_all, plain
+from siscm.names import as_index, find_all, given_names, plain
 from siscm.opinions import Opinions
 from siscm.partition import group_of
 from siscm.pooled import PooledMarginals
@@ -167,21 +167,13 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
 
     def _given_sharing(self, experts: pd.Index[Any]) -> FloatArray:
         given = self.sharing
-        if isinstance(given, Real):
-            values: list[Any] = [given] * len(experts)
-        elif isinstance(given, Mapping | pd.Series):
-            names = [name for name, _ in given.items()]
+        values: list[Any] = [given] * len(experts)
+        if isinstance(given, Mapping | pd.Series):
+            names = given_names(list(given.keys()), "expert")
             codes = find_all(names, experts, "expert", "is in sharing, but not in the data.")
-            twice = pd.Index(codes).duplicated()
-            if twice.any():
-                raise ValueError(f"sharing names expert {plain(names[twice.argmax()])!r} twice.")
             values = [np.nan] * len(experts)
             for code, (_, value) in zip(codes, given.items(), strict=True):
                 values[code] = value
-        else:
-            raise TypeError(
-                f"sharing is a {type(given).__name__}; give one number, or {{expert: value}}."
-            )
         for expert, a in zip(experts, values, strict=True):
             if not (isinstance(a, Real) and 0 <= float(a) <= 1):
                 raise ValueError(
