@@ -125,8 +125,7 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
         Raises
         ------
         TypeError
-            If ``opinions`` is no :class:`~siscm.Opinions`, ``marginals`` no marginals, or
-            ``sharing`` neither a number nor by expert.
+            If ``opinions`` is no :class:`~siscm.Opinions`, or ``marginals`` no marginals.
         ValueError
             As :meth:`siscm.pooled.PooledMarginals.fit`; or if ``partition`` or ``sharing`` do not
             fit the experts.
