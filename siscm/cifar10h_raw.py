@@ -29,8 +29,7 @@ NO_IMAGE = -99999
 """What stands for the image in the row of an attention check."""
 
 _INDEX_COLUMNS = ("cifar10_test_test_idx", "cifar10_test_set_idx")  # in the file; in its README
-_ATTENTION, _GUESS = "is_attn_check", "correct_guess"
-_TRUTH = {"1": 1, "1.0": 1, "true": 1, "0": 0, "0.0": 0, "false": 0}  # which, is not documented
+_ATTENTION = "is_attn_check"
 _LABELS = {"true_label": "true_category", "chosen_label": "chosen_category"}
 
 
@@ -134,11 +133,6 @@ def check_raw(
             f"it should name the class of {label!r}, and the classes are {', '.join(CLASSES)}",
         )
     _check_true_labels(opinions, rows, image_labels)
-    if _GUESS in table.columns:
-        right = (opinions["true_label"] == opinions["chosen_label"]).to_numpy()
-        said = rows.values(_GUESS).map(lambda value: _TRUTH.get(str(value).casefold()))
-        rule = "it should be 1 where 'chosen_label' is 'true_label', else 0"
-        rows.refuse(np.asarray(said != right), _GUESS, rule)
     if complete:
         _check_complete(opinions, source)
     _check_repeats(opinions, source)
@@ -201,7 +195,7 @@ def _index_column(table: pd.DataFrame, source: str) -> str:
             f"{source} has no column {', '.join(lacking)}; its columns are "
             f"{', '.join(map(repr, columns[:20]))}."
         )
-    twice = [c for c in (*needed, *found, _GUESS) if columns.count(c) > 1 or f"{c}.1" in columns]
+    twice = [c for c in (*needed, *found) if columns.count(c) > 1 or f"{c}.1" in columns]
     if twice or len(found) > 1:
         raise ValueError(f"{source} has several columns {', '.join(map(repr, twice or found))}.")
     return found[0]

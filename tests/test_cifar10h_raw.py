@@ -243,17 +243,6 @@ def test_quotes_that_would_swallow_rows_are_refused(table: pd.DataFrame, column:
     pd.testing.assert_frame_equal(read(quoted), read(as_csv(table)))
 
 
-def test_whether_a_guess_is_right_agrees_with_the_labels(table: pd.DataFrame) -> None:
-    row = first(table, attention=0)
-    wrong = 1 - table.loc[row - 1, "correct_guess"]
-    for value in (wrong, "", 2, "yes"):
-        with pytest.raises(ValueError, match=rf"row {row}, column 'correct_guess' holds"):
-            read(changed(table, row, correct_guess=value))
-    spelt = [table.astype({"correct_guess": kind}) for kind in (float, bool)]
-    for other in (*spelt, table.drop(columns="correct_guess")):
-        pd.testing.assert_frame_equal(read(as_csv(other)), check_raw(table))
-
-
 def test_an_empty_table_has_no_opinions_and_is_not_complete() -> None:
     empty = ",".join(COLUMNS).encode() + b"\n"
     assert len(read(empty)) == 0
