@@ -114,7 +114,8 @@ def recorded_models() -> Html:
         }
     caption = (
         "What was learned from the training and development parts of the real panels. Experts who "
-        "gave no opinion there are counted, with the sharing of the others."
+        "gave no opinion there are counted, with the sharing of the others. Of widths, 1 is the "
+        "largest that was tried."
     )
     return table(pd.DataFrame(columns), caption, "recorded", origins())
 
