@@ -79,10 +79,11 @@ def as_csv(table: pd.DataFrame) -> bytes:
 
 
 def as_zip(*members: tuple[str, bytes]) -> bytes:
+    """An archive; its members are of no particular time, so that the same bytes come out again."""
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(buffer, "w") as archive:
         for name, content in members:
-            archive.writestr(name, content)
+            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
     return buffer.getvalue()
 
 
