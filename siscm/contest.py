@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -213,7 +213,7 @@ def standings(
     n_classes: int,
     *,
     rng: np.random.Generator,
-    by: Literal["instance", "target"] = "instance",
+    by: str = "instance",
     weights: Sequence[float] = (UNIFORM_WEIGHT,),
     n_bootstrap: int = 1000,
 ) -> pd.DataFrame:
@@ -234,7 +234,14 @@ def standings(
         A row a method and ``weight``: ``log_loss``, ``accuracy``; and ``log_loss_more``,
         ``accuracy_less``, how much worse than graded sharing, with the ends ``_low`` and
         ``_high`` of their 95 % intervals, as of :func:`siscm.intervals.mean_with_interval`.
+
+    Raises
+    ------
+    ValueError
+        If ``by`` is something else.
     """
+    if by not in ("instance", "target"):
+        raise ValueError(f"by is {by!r}; it must be 'instance' or 'target'.")
     code, _ = pd.factorize(pairs[by, ""])
     sizes = np.bincount(code).astype(np.float64)
     seed = int(rng.integers(2**63))

@@ -199,6 +199,11 @@ def predict_one(classifier: Any, X: Features, n_classes: int, whose: str) -> Flo
         except (TypeError, ValueError) as error:
             raise _worded(error, X, f"{whose} cannot predict") from None
         total = np.exp(log_p).sum(axis=-1)
+    if log_p.shape != (len(X), len(classifier.classes_)):
+        raise ValueError(
+            f"{whose} returns probabilities of shape "
+            f"{log_p.shape} for {len(X)} rows and {len(classifier.classes_)} classes."
+        )
     wrong = ~(np.abs(total - 1) <= SUM_TOLERANCE)
     if wrong.any():
         row = int(np.argmax(wrong))

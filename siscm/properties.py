@@ -68,9 +68,14 @@ def equivalence(one: FiniteSCM, other: FiniteSCM) -> Counterexample | None:
         If their noises differ in distribution: then they are not models of the same noise. Or if
         they are not of the same features and experts.
     """
-    same_size = (one.n_features, one.n_experts) == (other.n_features, other.n_experts)
-    if not same_size or not np.array_equal(one.prior, other.prior):
-        raise ValueError("only models of the same features, experts and noise can be compared.")
+    if (one.n_features, one.n_experts) != (other.n_features, other.n_experts):
+        raise ValueError(
+            f"the models must have the same features and experts to be compared, not "
+            f"{one.n_features} and {one.n_experts} here, {other.n_features} and "
+            f"{other.n_experts} there."
+        )
+    if not np.array_equal(one.prior, other.prior):
+        raise ValueError("the models must have the same noise distribution to be compared.")
     for asked in one.answers:
         differ = (one.answers[asked] != other.answers[asked]) & (one.prior > 0)[:, None]
         if differ.any():

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from siscm import partition
-from siscm.checks import BoolArray, FloatArray, IntArray
+from siscm.checks import BoolArray, FloatArray, IntArray, check_count
 from siscm.graph import SimilarityGraph
 from siscm.gumbel import counterfactual_probabilities
 from siscm.inference import predict
@@ -85,6 +85,8 @@ def sampling_cost(
         If a number of draws is no positive whole number, there are more test instances than the
         sweep has, or fewer than two experts.
     """
+    for number in (n_draws, *n_samples):
+        check_count(number, "each number of draws")
     rows: list[dict[str, float]] = []
     for run in runs:
         train, test = draw_panel(seed, run.repeat, run.n_train, n_test, group_sizes)

@@ -51,8 +51,8 @@ class FiniteSCM:
     Raises
     ------
     ValueError
-        If the prior is no distribution, or an answer is not an integer label where one was asked
-        for; names the set.
+        If the prior is no distribution, a set is missing, or an answer is not an integer label
+        where one was asked for; names the set.
     """
 
     prior: FloatArray
@@ -63,14 +63,26 @@ class FiniteSCM:
         off = abs(self.prior.sum() - 1)
         if self.prior.ndim != 1 or (self.prior < 0).any() or not off <= EXACT:
             raise ValueError(f"prior must be probabilities that sum to 1, not {self.prior}.")
-        shape = (self.n_features, len(self.prior), self.n_experts)
+        if not self.answers:
+            raise ValueError("answers must be given for every non-empty set of experts, not none.")
+        shape = next(iter(self.answers.values())).shape
+        if len(shape) != 3 or 0 in shape:
+            raise ValueError(
+                f"answers are (n_features, n_noise, n_experts), none of them 0, not {shape}."
+            )
+        if set(self.answers) != set(all_sets(shape[-1])):
+            raise ValueError(
+                f"answers must be given for every non-empty set of {shape[-1]} experts."
+            )
         for asked, said in self.answers.items():
-            labels = said[..., sorted(asked)]
-            known = said.dtype.kind in "iu" and labels.min() >= 0 and labels.max() < self.n_classes
-            if said.shape != shape or not known:
+            member = np.array([expert in asked for expert in range(shape[-1])])
+            fits = said.shape == (shape[0], len(self.prior), shape[2]) and said.dtype.kind in "iu"
+            known = fits and said.min() >= NOT_ASKED and said.max() < self.n_classes
+            if not known or ((said != NOT_ASKED) != member).any():
                 raise ValueError(
                     f"the answers of experts {sorted(asked)} must be integer labels from 0 to "
-                    f"{self.n_classes - 1}, of shape {shape}."
+                    f"{self.n_classes - 1} for them and {NOT_ASKED} for all others, of shape "
+                    f"({shape[0]}, {len(self.prior)}, {shape[2]})."
                 )
 
     @property
@@ -98,6 +110,8 @@ class FiniteSCM:
         answers
             (n_features, n_noise, n_experts).
         """
+        if answers.ndim != 3:
+            raise ValueError(f"answers are (n_features, n_noise, n_experts), not {answers.shape}.")
         return cls.from_mechanism(
             lambda asked: answers[..., sorted(asked)], prior, answers.shape[-1], n_classes
         )
@@ -126,8 +140,12 @@ class FiniteSCM:
                     f"the mechanism must return what experts {sorted(asked)} say, (n_features, "
                     f"n_noise, {len(asked)}), not {said.shape}."
                 )
-            dtype = np.result_type(said, np.int64)  # fractions are refused below
-            answers[asked] = np.full((*said.shape[:-1], n_experts), NOT_ASKED, dtype)
+            if not np.issubdtype(said.dtype, np.integer):
+                raise ValueError(
+                    f"the answers of experts {sorted(asked)} must be integer labels, not "
+                    f"{said.dtype}."
+                )
+            answers[asked] = np.full((*said.shape[:-1], n_experts), NOT_ASKED, dtype=np.int64)
             answers[asked][..., sorted(asked)] = said
         return cls(prior, answers, n_classes)
 

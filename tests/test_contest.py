@@ -503,3 +503,8 @@ def test_training_from_which_nothing_can_be_learned_is_refused(world: World) -> 
             contest(GradedSISCM(), X, Opinions.from_codes(labels, **names), test)
     with pytest.raises(ValueError, match=r"instance .* has no row in X"):
         contest(GradedSISCM(), X.loc[test.instances], train, test)
+
+
+def test_the_bootstrap_knows_what_it_can_draw(table: pd.DataFrame) -> None:
+    with pytest.raises(ValueError, match="by is 'expert'; it must be 'instance' or 'target'"):
+        standings(table, 3, rng=np.random.default_rng(0), by="expert")

@@ -178,6 +178,7 @@ def test_a_classifier_without_probabilities_is_refused(panel: Any, expert_model:
         ([0.0, 0.0], "sum to 0.0, not to 1"),
         ([-0.5, 1.5], "sum to nan, not to 1"),
         ([np.inf, 0.0], "sum to inf, not to 1"),
+        ([0.2, 0.3, 0.5], r"shape \(60, 3\) for 60 rows and 2 classes"),
     ],
 )
 def test_answers_that_are_no_distribution(panel: Any, answer: list[float], words: str) -> None:

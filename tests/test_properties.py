@@ -232,7 +232,7 @@ def test_nobody_whom_the_model_lacks_is_stable(stranger) -> None:
 def test_models_of_other_features_or_experts_are_not_compared() -> None:
     scm = by_hand()
     both = np.concatenate([scm.answers[BOTH]] * 2)
-    with pytest.raises(ValueError, match="same features, experts and noise"):
+    with pytest.raises(ValueError, match="not 1 and 2 here, 2 and 2 there"):
         equivalence(scm, FiniteSCM.from_submechanisms(both, scm.prior, 2))
-    with pytest.raises(ValueError, match="same features, experts and noise"):
+    with pytest.raises(ValueError, match="not 1 and 2 here, 1 and 1 there"):
         equivalence(scm, FiniteSCM.from_submechanisms(both[:1, :, :1], scm.prior, 2))

@@ -128,6 +128,7 @@ def test_without_an_edge_there_is_no_sign_to_change() -> None:
     assert (found["ari_exact"] == 1).all()
 
 
-def test_draws_are_counted() -> None:
-    with pytest.raises(ValueError, match="n_samples must be a whole number of at least"):
-        sampling_cost(0, runs=[RUN], n_samples=[0])
+@pytest.mark.parametrize("wrong", [{"n_samples": [9, 2.9]}, {"n_samples": [0]}, {"n_draws": 0}])
+def test_draws_are_counted(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="each number of draws must be a whole number of at least"):
+        sampling_cost(0, runs=[RUN], **wrong)

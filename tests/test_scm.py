@@ -53,9 +53,13 @@ def test_a_broken_model_is_refused() -> None:
     scm = by_hand()
     with pytest.raises(ValueError, match="sum to 1"):
         FiniteSCM(np.array([0.5, 0.25, 0.5]), scm.answers, 2)
+    with pytest.raises(ValueError, match="every non-empty set of 2"):
+        FiniteSCM(scm.prior, {BOTH: scm.answers[BOTH]}, 2)
+    with pytest.raises(ValueError, match=r"experts \[0\]"):
+        FiniteSCM(scm.prior, {**scm.answers, frozenset({0}): scm.answers[BOTH]}, 2)
     with pytest.raises(ValueError, match="must lie between 0 and 1"):
         herding(scm, 1.5)
-    with pytest.raises(ValueError, match="same features, experts and noise"):
+    with pytest.raises(ValueError, match="same noise distribution"):
         equivalence(scm, herding(scm, 0.5))
 
 
@@ -135,10 +139,14 @@ def test_answers_that_are_no_labels_of_the_right_shape_are_refused(alone, words)
 
 def test_mechanisms_that_are_none_are_refused() -> None:
     prior, said = np.array([0.5, 0.5]), np.array([[[0, 0], [1, 1]]])
-    with pytest.raises(ValueError, match=r"\(n_features, n_noise, 1\), not \(2, 1\)"):
+    with pytest.raises(ValueError, match="not none"):
+        FiniteSCM(prior, {}, 2)
+    with pytest.raises(ValueError, match=r"none of them 0, not \(0, 2, 2\)"):
+        FiniteSCM.from_submechanisms(said[:0], prior, 2)
+    with pytest.raises(ValueError, match=r"not \(2, 2\)"):
         FiniteSCM.from_submechanisms(said[0], prior, 2)
     # One column must not stand for both experts, nor 1.9 for label 1.
     with pytest.raises(ValueError, match=r"experts \[0, 1\] say, .* not \(1, 2, 1\)"):
         FiniteSCM.from_mechanism(lambda asked: said[..., :1], prior, 2, 2)
-    with pytest.raises(ValueError, match=r"experts \[0\] must be integer labels"):
+    with pytest.raises(ValueError, match=r"experts \[0\] must be integer labels, not float64"):
         FiniteSCM.from_submechanisms(said * 1.9, prior, 2)
