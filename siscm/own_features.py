@@ -14,15 +14,13 @@ import numpy as np
 import pandas as pd
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from siscm.checks import BoolArray
 from siscm.own_files import Outcome, Problems, plain_name, read_csv, rows, told
 from siscm.own_numbers import MOSTLY, to_number, without_grouping
 from siscm.own_opinions import are_opinions, find_columns, same_spelling, without_repeats
-from siscm.pooled import STRENGTHS, PooledMarginals
+from siscm.pooled import PooledMarginals, regressions
 
 Kind = Literal["number", "category", "text"]
 
@@ -258,6 +256,4 @@ def marginals_for(
         ("categories", pool, by_kind["category"]),
     ]
     parts += [(f"words of {column}", _words(len(X)), column) for column in by_kind["text"]]
-    logits = (LogisticRegression(C=C, max_iter=1000) for C in STRENGTHS)
-    bases = [make_pipeline(ColumnTransformer(parts), logit) for logit in logits]
-    return PooledMarginals(bases, own_slopes=False)
+    return PooledMarginals(regressions(ColumnTransformer(parts)), own_slopes=False)

@@ -170,8 +170,7 @@ class PooledMarginals(BaseEstimator):  # type: ignore[misc] # scikit-learn has n
             return self.base if isinstance(self.base, list) else [self.base]
         if features.shape[1] == 0:
             return [DummyClassifier(strategy="prior")]
-        logits = (LogisticRegression(C=C, max_iter=1000) for C in STRENGTHS)
-        return [make_pipeline(StandardScaler(), logit) for logit in logits]
+        return regressions(StandardScaler())
 
     def _z(self, features: Features) -> FloatArray:
         if self.components_ is None:
@@ -210,6 +209,17 @@ class PooledMarginals(BaseEstimator):  # type: ignore[misc] # scikit-learn has n
         """Log-marginals (n, k) of one expert a row."""
         design = deviations.design(f, z, expert, len(self.experts_), self.prior_)
         return self._floored(deviations.log_proba(self.deviations_, design, f.shape[1]))
+
+
+def regressions(columns: Any) -> list[Pipeline]:
+    """Logistic regressions on what a transformer makes of features, one at each strength.
+
+    Parameters
+    ----------
+    columns
+        A transformer of scikit-learn; each of :data:`STRENGTHS` gets it.
+    """
+    return [make_pipeline(columns, LogisticRegression(C=C, max_iter=1000)) for C in STRENGTHS]
 
 
 class _Said:
