@@ -1,9 +1,11 @@
-"""CIFAR-10's images: every pixel and label of the archive, in its place."""
+"""CIFAR-10's images: the published archive is read without running anything in it."""
 
 from __future__ import annotations
 
 import hashlib
 import io
+import os
+import pickle
 from dataclasses import replace
 from pathlib import Path
 
@@ -65,6 +67,47 @@ def test_images_and_labels_come_back(
 def test_pixels_that_lie_column_by_column_come_back(tmp_path: Path, pictures: np.ndarray) -> None:
     archive = cifar_archive(python2_batch(pictures, IMAGE_LABELS, by_columns=True))
     np.testing.assert_array_equal(read_test_batch(put(tmp_path, archive))[0], pictures)
+
+
+@pytest.mark.parametrize("by_columns", [False, True])
+def test_the_batch_of_the_tests_is_a_true_pickle(by_columns: bool) -> None:
+    """What the tests read is read the same by Python's own reader."""
+    few = np.arange(2 * 3072, dtype=np.uint16).astype(np.uint8).reshape(2, 32, 32, 3)
+    content = python2_batch(few, np.array([3, 8]), by_columns)
+    content = content.replace(b"cnumpy.core.multiarray", b"cnumpy._core.multiarray")
+    batch = pickle.loads(content, encoding="bytes")
+    assert batch[b"labels"] == [3, 8]
+    assert batch[b"data"].shape == (2, 3072)
+    np.testing.assert_array_equal(batch[b"data"].reshape(2, 3, 32, 32).transpose(0, 2, 3, 1), few)
+
+
+class Command:
+    """Pickles as an order to make a folder."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return os.mkdir, (str(self.place),)
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_nothing_in_the_batch_is_run(tmp_path: Path, protocol: int) -> None:
+    place = tmp_path / "made"
+    harmful = pickle.dumps([Command(place)], protocol=protocol)
+    with pytest.raises(ValueError, match=r"test_batch names \w+\.mkdir"):
+        read_test_batch(put(tmp_path, cifar_archive(harmful)))
+    assert not place.exists()
+    pickle.loads(harmful)  # it does harm to whoever runs it
+    assert place.exists()
+
+
+@pytest.mark.parametrize(
+    "named", [b"cbuiltins\neval\n.", b"cnumpy\nload\n.", b"cnumpy.core.multiarray\nfrombuffer\n."]
+)
+def test_other_names_are_refused(tmp_path: Path, named: bytes) -> None:
+    with pytest.raises(ValueError, match="which a test batch does not"):
+        read_test_batch(put(tmp_path, cifar_archive(named)))
 
 
 def jpeg(folder: Path, monkeypatch: pytest.MonkeyPatch, **arrays: np.ndarray) -> None:
