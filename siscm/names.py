@@ -89,13 +89,16 @@ def given_names(names: Iterable[Any], role: str) -> pd.Index[Any]:
 def encode(
     column: pd.Series[Any], given: Iterable[Any] | None, role: str
 ) -> tuple[IntArray, pd.Index[Any]]:
-    """Codes of a column's values in the given names, or in those found, sorted."""
+    """Codes of a column's values in the given names, or in those found: sorted, or as ordered."""
+    ordered = getattr(column.dtype, "ordered", False)
     if column.dtype == object:  # pandas would take True for 1
         row, values = np.arange(len(column)), column.tolist()
     else:
-        row, found = pd.factorize(column)
+        row, found = pd.factorize(column, sort=ordered)
         values = found.tolist()
-    index = as_index(sorted_names(values, role)) if given is None else given_names(given, role)
+    if given is None:
+        given = values if ordered else sorted_names(values, role)
+    index = given_names(given, role)
     problem = f"stands in the table but not among the {len(index)} {role}s given."
     return find_all(values, index, role, problem)[row], index
 

@@ -96,8 +96,8 @@ class Opinions:
             Names of the columns that hold the instance, the expert and what the expert said.
         instances, experts, classes
             Which names there are, and their order. Default: those in the table, sorted (numbers
-            before text, whole floats as integers). Give them to fix an order, or to include
-            names without an opinion.
+            before text, whole floats as integers), or in the order of an ordered categorical.
+            Give them to fix an order, or to include names without an opinion.
 
         Returns
         -------
@@ -138,7 +138,8 @@ class Opinions:
         """Opinions from a table with a row an instance and a column an expert.
 
         A gap (``None``, ``NaN``, ``NA``, ``NaT``) means that the expert was not asked. Rows and
-        columns keep all their names, sorted, also those without any opinion.
+        columns keep all their names, sorted, also those without any opinion; labels are sorted too,
+        unless all columns are categoricals with one order.
 
         Examples
         --------
@@ -155,11 +156,14 @@ class Opinions:
         )
         asked = table.notna().to_numpy(dtype=bool)
         i, h = np.nonzero(asked)
+        kinds = set(table.dtypes)  # one, if the columns have one order of labels
+        ordered = len(kinds) == 1 and getattr(next(iter(kinds)), "ordered", False)
+        said = pd.Series(table.to_numpy(dtype=object)[asked], dtype=object)
         long = pd.DataFrame(
             {
                 "instance": table.index.to_numpy(dtype=object)[i],
                 "expert": table.columns.to_numpy(dtype=object)[h],
-                "label": table.to_numpy(dtype=object)[asked],
+                "label": said.astype(kinds.pop()) if ordered else said,
             }
         )
         return cls.from_long(long, instances=instances, experts=experts, classes=classes)

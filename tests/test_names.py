@@ -206,7 +206,7 @@ def test_encode_every_kind_of_column(column: pd.Series[Any]) -> None:
 def test_categories_without_rows_are_no_names() -> None:
     column = pd.Series(pd.Categorical(["hi", "lo"], categories=["lo", "hi", "mid"], ordered=True))
     codes, index = names.encode(column, None, "label")
-    assert index.tolist() == ["hi", "lo"]
+    assert index.tolist() == ["lo", "hi"]
     codes, index = names.encode(column, column.cat.categories, "label")
     assert (codes.tolist(), index.tolist()) == ([1, 0], ["lo", "hi", "mid"])
 

@@ -113,6 +113,18 @@ def test_select_is_a_choice_of_rows_and_columns(
     assert np.array_equal(opinions.select().labels, codes)
 
 
+def test_labels_of_an_ordered_categorical_keep_its_order() -> None:
+    scores = pd.Series([1.0, 9.0, 4.0, 8.0])
+    grade = pd.cut(scores, [0, 3, 6, 10, 99], labels=["low", "medium", "high", "never"])
+    long = pd.DataFrame({"instance": list("aabb"), "expert": list("pqpq"), "label": grade})
+    wide = long.pivot(index="instance", columns="expert", values="label")
+    for opinions in (Opinions.from_long(long[::-1]), Opinions.from_wide(wide)):
+        assert opinions.classes.tolist() == ["low", "medium", "high"]
+        assert opinions.labels.tolist() == [[0, 2], [1, 2]]
+    unordered = long.assign(label=grade.cat.as_unordered())
+    assert Opinions.from_long(unordered).classes.tolist() == ["high", "low", "medium"]
+
+
 def test_the_order_given_is_kept() -> None:
     opinions = Opinions.from_long(
         table_of(), instances=["b", "c", "a"], experts=["q", "p"], classes=["y", "z", "x"]
