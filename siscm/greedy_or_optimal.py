@@ -164,28 +164,25 @@ def _compare(
     return rows
 
 
-def summary(frame: pd.DataFrame, *, by_ratio: bool = False) -> pd.DataFrame:
-    """What a table of :func:`compare` says of each method, by cell or by edge ratio.
+def summary(frame: pd.DataFrame) -> pd.DataFrame:
+    """What a table of :func:`compare` says of each method, by bands of the edge ratio.
 
     Parameters
     ----------
     frame
-        As from :func:`compare`.
-    by_ratio
-        Whether by bands of the edge ratio (:data:`RATIOS`), which leaves out runs without an
-        edge inside a planted group, and not by cell (``m``, ``s``).
+        As from :func:`compare`. Runs without an edge inside a planted group are left out.
 
     Returns
     -------
     DataFrame
-        A row a cell or band, and method: ``runs``; in how many of them the groups are cliques,
-        which those planted need not be; how many are ``optimal``, which for the method ``exact``
-        is how many are proven; ``gap`` and ``worst_gap``, mean and largest;
-        and the means of ``ari`` and ``zero_one``.
+        A row a band (:data:`RATIOS`) and method: ``runs``; in how many of them the groups are
+        cliques, which those planted need not be; how many are ``optimal``, which for the method
+        ``exact`` is how many are proven; ``gap`` and ``worst_gap``, mean and largest; and the
+        means of ``ari`` and ``zero_one``.
     """
-    cells = [pd.cut(frame["edge_ratio"], RATIOS)] if by_ratio else [frame["m"], frame["s"]]
+    bands = pd.cut(frame["edge_ratio"], RATIOS)
     method = frame["method"].astype(pd.CategoricalDtype(list(METHODS)))  # for their order
-    return frame.groupby([*cells, method], observed=True).agg(
+    return frame.groupby([bands, method], observed=True).agg(
         runs=("gap", "size"),
         cliques=("objective", lambda values: np.isfinite(values).sum()),
         optimal=("optimal", "sum"),
@@ -197,20 +194,14 @@ def summary(frame: pd.DataFrame, *, by_ratio: bool = False) -> pd.DataFrame:
 
 
 def record(frame: pd.DataFrame) -> dict[str, Any]:
-    """A table of :func:`compare` as it is written down: by cell, and by edge ratio."""
-    table = summary(frame).round(4).reset_index("method")
-    greedy, exact = (table[table["method"] == name] for name in ("greedy", "exact"))
-    cells = exact[["runs", "optimal", "gap", "worst_gap"]].rename(columns={"optimal": "proven"})
-    cells = cells.join(greedy[["optimal", "gap", "ari"]].add_prefix("greedy_"))
-    cells["exact_ari"] = exact["ari"]
-    cells.index = pd.Index([f"s={s:g}, m={m}" for m, s in cells.index])
+    """A table of :func:`compare` as it is written down."""
     ratios: dict[str, Any] = {}
-    for row in summary(frame, by_ratio=True).round(4).reset_index().to_dict("records"):
+    for row in summary(frame).round(4).reset_index().to_dict("records"):
         band, method = row.pop("edge_ratio"), row.pop("method")
         # The gap of planted groups that are no cliques is infinite, which JSON does not know.
         numbers = {str(name): value for name, value in row.items() if np.isfinite(value)}
         ratios.setdefault(f"{band.left:g} to {band.right:g}", {})[method] = numbers
-    return {"cells": cells.to_dict("index"), "edge_ratios": ratios}
+    return ratios
 
 
 def main() -> None:
@@ -230,9 +221,9 @@ def main() -> None:
         "node_limit": Limits.nodes,
         "round_limit": Limits.rounds,
         "runs": len(runs),
-        **record(frame),
-        "one_run_a_cell": record(frame[frame["repeat"] == 0])["edge_ratios"],
-        "unmet": record(unmet)["edge_ratios"],
+        "edge_ratios": record(frame),
+        "one_run_a_cell": record(frame[frame["repeat"] == 0]),
+        "unmet": record(unmet),
     }
     write_expected("synthetic_exact", content)
 
