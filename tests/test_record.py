@@ -29,39 +29,59 @@ def _flat(content, path=()):
         yield path, content
 
 
-def _again(recorded, recomputed):
-    """Whether figures come out as recorded, by the tolerance that is recorded with them."""
+def _check(recorded, recomputed):
+    """Figures come out as recorded, by the tolerance that is recorded with them."""
     about = {"date", "tolerance"}
     kept = dict(_flat({key: value for key, value in recorded.items() if key not in about}))
     found = dict(_flat(json.loads(json.dumps(recomputed))))
-    return found == pytest.approx(kept, abs=recorded["tolerance"])
+    differ = [
+        f"{'/'.join(map(str, path))} is {found.get(path, 'gone')}, recorded as {was}"
+        for path, was in {**dict.fromkeys(found, "nothing"), **kept}.items()
+        if found.get(path, "gone") != pytest.approx(was, abs=recorded["tolerance"])
+    ]
+    assert not differ, "\n".join([*differ, "If it should be so: `make record`, `make outputs`."])
+
+
+def test_what_differs_from_its_record_is_named():
+    recorded = {"date": "old", "tolerance": 0.1, "kept": [0.5, None, "x"], "a": {"b": 1, "c": 2}}
+    _check(recorded, {"kept": [0.55, None, "x"], "a": {"b": 1, "c": 2}})
+    with pytest.raises(AssertionError) as caught:
+        _check(recorded, {"kept": [0.5, 7, "y"], "a": {"b": 1.2, "d": 2}})
+    assert [line.strip() for line in str(caught.value).splitlines()][:5] == [
+        "kept/1 is 7, recorded as None",
+        "kept/2 is y, recorded as x",
+        "a/b is 1.2, recorded as 1",
+        "a/d is 2, recorded as nothing",
+        "a/c is gone, recorded as 2",
+    ]
+    assert "make record" in str(caught.value)
 
 
 @pytest.mark.real_data
 @pytest.mark.parametrize("name", MIN_OPINIONS)
 def test_recorded_figures_are_recomputed(name):
-    assert _again(expected("panels")[name], panel_figures(name))
+    _check(expected("panels")[name], panel_figures(name))
 
 
 @pytest.mark.real_data
 def test_recorded_figures_of_graded_sharing_are_recomputed():
     """All of the small panel; of the large one, the test part of those with many opinions."""
     recorded = expected("graded")
-    assert _again(recorded["HS-Brexit"], graded_figures("HS-Brexit"))
+    _check(recorded["HS-Brexit"], graded_figures("HS-Brexit"))
     large = recorded["MD-Agreement"]["populations"]["60 opinions or more"]["test"]
     tolerance = {"tolerance": recorded["MD-Agreement"]["tolerance"]}
-    assert _again(large | tolerance, score_figures(final(load_lewidi("MD-Agreement"), 60), 2))
+    _check(large | tolerance, score_figures(final(load_lewidi("MD-Agreement"), 60), 2))
 
 
 @pytest.mark.real_data
 def test_recorded_figures_of_whom_to_ask_are_recomputed():
     """Of the small panel."""
-    assert _again(expected("asking")["HS-Brexit"], asking_figures(load_lewidi("HS-Brexit"), 1))
+    _check(expected("asking")["HS-Brexit"], asking_figures(load_lewidi("HS-Brexit"), 1))
 
 
 @pytest.mark.real_data
 def test_recorded_figures_of_the_published_counts_are_recomputed():
-    assert _again(expected("cifar10h")["counts"], published_counts())
+    _check(expected("cifar10h")["counts"], published_counts())
 
 
 def test_recorded_files_are_those_of_the_registry():
