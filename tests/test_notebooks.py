@@ -36,7 +36,7 @@ class TestPage:
 
     def test_every_figure_is_stamped_captioned_and_described(self, path):
         figures = [cell for cell in _code(path) if _has(cell, "image/png")]
-        assert figures
+        assert figures, "every chapter has a figure"
         for cell in figures:
             assert "pages.stamp(figure" in cell.source
             assert cell.metadata["mystnb"]["image"]["alt"]

@@ -338,6 +338,8 @@ def test_every_notebook_is_a_chapter_and_every_chapter_exists() -> None:
     assert [name for name in files if name.startswith("notebooks/")] == notebooks
     written = {"book/provenance", "book/statements"}  # book/build.py writes these
     assert written <= set(files)
+    path = read("book/intro.md").partition("## The path")[2]
+    assert [name for name in notebooks if f"(../{name}.ipynb)" not in path] == []
     others = [name for name in files if name not in written]
     assert [name for name in others if not (ROOT / f"{name}.md").exists()] == []
 
