@@ -164,8 +164,10 @@ lint: $(INSTALLED)  ## style, types, workflows, citation file
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
 
+# Which notebooks: all, or those of such names, as CHAPTER='15*'.
+CHAPTER := *
 outputs: $(INSTALLED) $(FONTS)  ## run the notebooks and store what they print in notebooks/*.ipynb
-	$(SIMULATED) $(BIN)/python book/build.py outputs
+	$(SIMULATED) $(BIN)/python book/build.py outputs --chapter '$(CHAPTER)'
 
 record: $(INSTALLED)  ## recompute the figures of the real files: expected/
 	$(CHECK)

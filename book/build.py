@@ -63,11 +63,11 @@ def suffix(setting: str) -> str:
     return "-real" if setting == "real" else ""
 
 
-def notebook_sources(root: Path) -> list[Path]:
-    """Find the notebooks' texts, in the order of the chapters."""
-    found = sorted((root / "notebooks").glob("*.md"))
+def notebook_sources(root: Path, names: str = "*") -> list[Path]:
+    """Find the notebooks' texts, in the order of the chapters: all, or of such names."""
+    found = sorted((root / "notebooks").glob(f"{names}.md"))
     if not found:
-        raise BuildError(f"no notebook found: {root / 'notebooks'} holds no .md file")
+        raise BuildError(f"no notebook found: {root / 'notebooks'} holds no {names}.md")
     return found
 
 
@@ -128,9 +128,9 @@ def join_streams(notebook: NotebookNode) -> None:
         cell.outputs = joined
 
 
-def execute_all(root: Path, setting: str) -> dict[str, NotebookNode]:
-    """Run every notebook; the first that fails, in the order of the chapters, is raised."""
-    paths = notebook_sources(root)
+def execute_all(root: Path, setting: str, names: str = "*") -> dict[str, NotebookNode]:
+    """Run notebooks; the first that fails, in the order of the chapters, is raised."""
+    paths = notebook_sources(root, names)
     with ThreadPoolExecutor(KERNELS_AT_ONCE) as pool:
         executed = list(pool.map(lambda path: execute(path, setting), paths))
     return {path.stem: notebook for path, notebook in zip(paths, executed, strict=True)}
@@ -211,9 +211,9 @@ def check(root: Path) -> None:
         raise BuildError("\n".join([*found, "`make outputs` runs the notebooks and stores them"]))
 
 
-def outputs(root: Path) -> None:
-    """Run the notebooks on simulated data and store them beside their texts."""
-    notebooks = execute_all(root, "simulated")
+def outputs(root: Path, names: str) -> None:
+    """Run notebooks on simulated data and store them beside their texts."""
+    notebooks = execute_all(root, "simulated", names)
     store(notebooks, root / "notebooks")
     store_pictures(notebooks.values(), root / "book" / "figures")
     check(root)
@@ -281,6 +281,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("command", choices=("run", "html", "outputs", "check"))
+    parser.add_argument("--chapter", default="*", help="for outputs: which, such as 15*")
     parser.add_argument("--root", type=Path, default=ROOT, help="the project's folder")
     chosen = parser.parse_args(arguments)
     root = chosen.root.resolve()
@@ -288,7 +289,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if chosen.command == "check":
             check(root)
         elif chosen.command == "outputs":
-            outputs(root)
+            outputs(root, chosen.chapter)
         elif chosen.command == "run":
             print(f"Executed notebooks: {run(root, setting())}")
         else:

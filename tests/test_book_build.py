@@ -160,6 +160,15 @@ def test_outputs_are_the_same_bytes_every_time(stored: Path, toy: Path) -> None:
     assert platform.python_version().encode() not in (toy / name).read_bytes()
 
 
+def test_outputs_of_one_chapter_leave_the_others(toy: Path) -> None:
+    write_notebook(toy / "notebooks" / "02_more.md", "1")
+    first = toy / "notebooks" / "01_toy.ipynb"
+    before = first.stat().st_mtime_ns
+    assert build.main(["outputs", "--chapter", "02*", "--root", str(toy)]) == 0
+    assert (toy / "notebooks" / "02_more.ipynb").exists()
+    assert first.stat().st_mtime_ns == before
+
+
 def test_a_stream_that_a_kernel_parted_is_one_again() -> None:
     def said(name: str, text: str) -> nbformat.NotebookNode:
         return nbformat.v4.new_output("stream", name=name, text=text)
