@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.patches import Patch
-from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator, StrMethodFormatter
 
 from siscm.checks import FloatArray, IntArray
 from siscm.graph import SimilarityGraph
@@ -20,8 +19,9 @@ from siscm.partition import Step
 BLUE, ORANGE, GREY, PALE = "#0173b2", "#de8f05", "#8c8c8c", "#d9d9d9"
 """Colours that survive colour blindness; every use also differs in shape, line or place."""
 
-MARKERS = "osD^vPX"
 GROUP_COLOURS = (BLUE, ORANGE, "#029e73", "#cc78bc", "#ca9161", "#56b4e9")
+LINE_COLOURS, MARKERS = (*GROUP_COLOURS, "black"), "osD^vPx"
+"""The looks of lines; the last, in black, is for what the others are held against."""
 
 
 def log_axis(axes: Axes, values: Iterable[float]) -> None:
@@ -44,12 +44,60 @@ def legend_above(axes: Axes, ncols: int, fontsize: float | None = 9, **more: Any
     )
 
 
-def finish_lines(axes: Axes) -> None:
-    """Horizontal grid lines only, and above the panel what each line is."""
+def draw_line(
+    axes: Axes,
+    y: pd.Series[Any],
+    i: int,
+    name: object = None,
+    ends: Sequence[pd.Series[Any]] | None = None,
+    across: bool = False,
+    **look: Any,
+) -> None:
+    """Values over their index in the i-th look, -1 for the last; bars between lower and upper ends.
+
+    Parameters
+    ----------
+    across
+        Whether the index goes up, as that of rows, and the values to the right.
+    **look
+        As in :meth:`matplotlib.axes.Axes.plot`.
+    """
+    usual: dict[str, Any] = {"color": LINE_COLOURS[i], "marker": MARKERS[i], "markersize": 6}
+    usual |= {"label": name} | look
+    x, up = (y.to_numpy(), y.index) if across else (y.index, y.to_numpy())
+    if ends is None:
+        axes.plot(x, up, **usual)
+    else:  # the mean of equal values may differ from them by rounding
+        bars = np.clip([y - ends[0], ends[1] - y], 0, None)
+        usual |= {"xerr" if across else "yerr": bars, "capsize": 3}
+        axes.errorbar(x, up, **usual)
+
+
+def finish_lines(axes: Axes, x: str, y: str, percent: str = "") -> None:
+    """:func:`name_axes`; horizontal grid lines only, and above the panel what each line is."""
+    name_axes(axes, x, y, percent)
     axes.tick_params(labelsize=9)
     axes.grid(axis="y", color="#e5e5e5")
     axes.grid(axis="x", visible=False)
     legend_above(axes, 3)
+
+
+def name_axes(axes: Axes, x: str, y: str = "", percent: str = "") -> None:
+    """What the axes show, in small print; ``"x"``, ``"y"`` or both of them in percent."""
+    axes.set_xlabel(x, fontsize=10)
+    axes.set_ylabel(y, fontsize=10)
+    for which in percent:
+        words = FuncFormatter(lambda x, _: f"{100 * x:.6g}%".replace("-", "\N{MINUS SIGN}"))
+        getattr(axes, f"{which}axis").set_major_formatter(words)
+
+
+def name_rows(axes: Axes, names: Iterable[Hashable]) -> None:
+    """A row each name, from below, and lines from row to row only."""
+    words = [str(name) for name in names]
+    axes.set_yticks(range(len(words)), words)
+    axes.set_ylim(-0.6, len(words) - 0.4)
+    axes.grid(visible=True, axis="x")
+    axes.grid(visible=False, axis="y")
 
 
 def draw_pull(axes: Axes, cases: pd.DataFrame, observed: str, target: str) -> None:
@@ -238,25 +286,4 @@ def draw_square(
     patches = [Patch(facecolor=c, edgecolor=GREY, label=name) for name, c in colours.items()]
     legend_above(axes, ncols, 9 if title else None, handles=patches, title=title)
     axes.set(xticks=[], yticks=[])
-    axes.grid(False)
-
-
-def draw_matrix(axes: Axes, shades: pd.DataFrame, words: pd.DataFrame, most: float) -> None:
-    """A table as a square of blue shades, pale grey where there is none, with words in its cells.
-
-    Parameters
-    ----------
-    shades
-        From 0 to ``most``, or NaN.
-    words
-        Of the same shape.
-    """
-    values = shades.to_numpy(dtype=np.float64)
-    axes.imshow(values, cmap=colormaps["Blues"].with_extremes(bad=PALE), vmin=0, vmax=most)
-    for (row, column), word in np.ndenumerate(words.to_numpy()):
-        colour = "white" if values[row, column] > 0.65 * most else "black"
-        if word:
-            axes.text(column, row, word, ha="center", va="center", fontsize=9, color=colour)
-    axes.set_xticks(range(shades.shape[1]), shades.columns, rotation=90)
-    axes.set_yticks(range(shades.shape[0]), shades.index)
     axes.grid(False)

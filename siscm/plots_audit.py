@@ -10,11 +10,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from siscm.agreement import ALONE, GROUPED
-from siscm.checks import FloatArray, IntArray
+from siscm.checks import IntArray
 from siscm.evaluation import SCENARIOS
 from siscm.graph import SimilarityGraph
 from siscm.partition import group_of
-from siscm.plots import BLUE, GREY, ORANGE, draw_square, legend_above
+from siscm.plots import BLUE, GREY, ORANGE, draw_square, legend_above, name_rows
 
 _MARKS = dict(zip(SCENARIOS, (("o", "black"), ("^", BLUE), ("v", ORANGE)), strict=True))
 _MOST = (0, 4, 49)  # meetings in each shade but the last
@@ -42,8 +42,8 @@ def draw_rivals(axes: Axes, accuracy: pd.DataFrame) -> None:
         axes.scatter(
             ordered[scenario], places, marker=marker, color=colour, s=55, label=scenario, zorder=2
         )
-    axes.set(yticks=places, yticklabels=list(ordered.index), xlim=(0, 1), xlabel="accuracy")
-    axes.grid(axis="x", color="#e5e5e5")
+    name_rows(axes, ordered.index)
+    axes.set(xlim=(0, 1), xlabel="accuracy")
     axes.legend(loc="lower center", bbox_to_anchor=(0.3, 1), ncols=2, frameon=False)
 
 
@@ -112,27 +112,15 @@ def draw_profiles(axes: Axes, profiles: pd.DataFrame) -> None:
     profiles
         As from :func:`siscm.agreement.profiles`.
     """
-    for group, marker in ((GROUPED, "o"), (ALONE, "s")):
-        for missing, colour, words in (
-            (False, BLUE, "in the counts"),
-            (True, ORANGE, "missing from them"),
-        ):
+    kinds = ((False, BLUE, "none", "in the counts"), (True, ORANGE, ORANGE, "missing from them"))
+    for group, marker, size in ((GROUPED, "o", 34), (ALONE, "s", 60)):
+        for missing, edge, face, words in kinds:
             kept = profiles[(profiles["group"] == group) & (profiles["left out"] == missing)]
-            axes.scatter(
-                kept["agreement"],
-                kept["in violation"],
-                marker=marker,
-                s=60 if group == ALONE else 34,
-                facecolor=colour if missing else "none",
-                edgecolor=colour,
-                linewidth=1.6,
-                label=f"{group}, {words}",
-            )
-    axes.set(
-        xlim=(0, 1.02),
-        xlabel="agreement with others on the same images",
-        ylabel="experts in violation with her",
-    )
+            look: dict[str, Any] = {"marker": marker, "s": size, "facecolor": face}
+            points, name = (kept["agreement"], kept["in violation"]), f"{group}, {words}"
+            axes.scatter(*points, edgecolor=edge, linewidth=1.6, label=name, **look)
+    axes.set(xlabel="agreement with others on the same images", xlim=(0, 1.02))
+    axes.set_ylabel("experts in violation with her")
     axes.margins(y=0.08)
     legend_above(axes, 2)
 
@@ -147,19 +135,10 @@ def draw_likeness(axes: Axes, likeness: Mapping[str, Any]) -> None:
     """
     names = list(likeness)[::-1]
     for place, name in enumerate(names):
-        values: FloatArray = np.asarray(likeness[name], dtype=np.float64)
-        values = values[~np.isnan(values)]
-        axes.scatter(
-            values, np.full(len(values), place), s=55, facecolor="none", edgecolor=BLUE, zorder=2
-        )
-        if len(values):
-            axes.scatter(values.mean(), place, marker="|", s=420, color=ORANGE, linewidth=3)
+        values = pd.Series(likeness[name], dtype=np.float64).dropna()
+        rows = np.full(len(values), place)
+        axes.scatter(values, rows, s=55, facecolor="none", edgecolor=BLUE, zorder=2)
+        axes.scatter(values.mean(), place, marker="|", s=420, color=ORANGE, linewidth=3)
     axes.axvline(0, color=GREY, linestyle=":")
-    axes.set(
-        yticks=range(len(names)),
-        yticklabels=names,
-        ylim=(-0.6, len(names) - 0.4),
-        xlim=(-0.15, 1.05),
-        xlabel="adjusted Rand index (1, the same groups)",
-    )
-    axes.grid(axis="x", color="#e5e5e5")
+    name_rows(axes, names)
+    axes.set(xlim=(-0.15, 1.05), xlabel="adjusted Rand index (1, the same groups)")

@@ -14,7 +14,8 @@ from matplotlib.figure import Figure
 from siscm.checks import BoolArray, FloatArray, IntArray
 from siscm.cifar10_images import ImageArray
 from siscm.cifar10h import CLASSES
-from siscm.plots import BLUE, GREY, ORANGE, PALE, draw_matrix, legend_above
+from siscm.plots import BLUE, GREY, ORANGE, PALE, legend_above
+from siscm.plots_experiment import draw_matrix
 from siscm.published import per_mille
 
 ANIMALS = ("bird", "cat", "deer", "dog", "frog", "horse")

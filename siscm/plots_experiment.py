@@ -13,7 +13,7 @@ from matplotlib.collections import QuadMesh
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patheffects import withStroke
 
-from siscm.plots import BLUE, ORANGE, draw_matrix
+from siscm.plots import BLUE, ORANGE, PALE
 
 CELL = 0.05
 """Side of a cell of the two-dimensional histograms."""
@@ -101,3 +101,24 @@ def draw_confusion(axes: Axes, shares: pd.DataFrame) -> None:
     draw_matrix(axes, shares, (100 * shares).map("{:.0f}".format).where(shares >= WRITTEN, ""), 1)
     axes.tick_params(labelsize=9)
     axes.set(xlabel="inferred", ylabel="said")
+
+
+def draw_matrix(axes: Axes, shades: pd.DataFrame, words: pd.DataFrame, most: float) -> None:
+    """A table as a square of blue shades, pale grey where there is none, with words in its cells.
+
+    Parameters
+    ----------
+    shades
+        From 0 to ``most``, or NaN.
+    words
+        Of the same shape.
+    """
+    values = shades.to_numpy(dtype=np.float64)
+    axes.imshow(values, cmap=colormaps["Blues"].with_extremes(bad=PALE), vmin=0, vmax=most)
+    for (row, column), word in np.ndenumerate(words.to_numpy()):
+        colour = "white" if values[row, column] > 0.65 * most else "black"
+        if word:
+            axes.text(column, row, word, ha="center", va="center", fontsize=9, color=colour)
+    axes.set_xticks(range(shades.shape[1]), shades.columns, rotation=90)
+    axes.set_yticks(range(shades.shape[0]), shades.index)
+    axes.grid(False)

@@ -7,11 +7,10 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.ticker import PercentFormatter
 
 from siscm.checks import FloatArray
 from siscm.contest import GRADED
-from siscm.plots import GREY, GROUP_COLOURS, MARKERS, legend_above, log_axis
+from siscm.plots import BLUE, GREY, draw_line, legend_above, log_axis, name_axes, name_rows
 
 _LINES = ("-", "--", "-.", ":", (0, (5, 1)))
 
@@ -27,25 +26,16 @@ def draw_sharing(axes: Axes, sharing: pd.DataFrame, kinds: Mapping[str, list[str
         Names of kinds of experts, and who is of each; one look a kind.
     """
     ordered = sharing.sort_values("sharing", na_position="first")
-    place = pd.Series(range(len(ordered)), index=ordered.index)
+    rows = ordered.reset_index(drop=True)
     for i, (name, members) in enumerate(kinds.items()):
-        some = ordered.loc[ordered.index.isin(members)]
-        middle = some["sharing"]
-        axes.errorbar(
-            middle,
-            place[some.index],
-            xerr=np.array([middle - some["low"], some["high"] - middle]),
-            fmt=MARKERS[i],
-            color=GROUP_COLOURS[i],
-            capsize=3,
-            label=name,
-        )
-    few = len(ordered) <= 20
-    axes.set_yticks(range(len(ordered)) if few else [], ordered.index if few else [])
+        some = rows[ordered.index.isin(members)]
+        ends = some["low"], some["high"]
+        draw_line(axes, some["sharing"], i, name, ends, across=True, linestyle="none")
+    name_rows(axes, ordered.index)
+    if len(ordered) > 20:
+        axes.set_yticks([])
     axes.set_xlim(0, 1)
-    axes.set_xlabel("sharing of the noise of her group", fontsize=10)
-    axes.set_ylim(-0.6, len(ordered) - 0.4)
-    axes.grid(axis="y", visible=False)
+    name_axes(axes, "sharing of the noise of her group")
     legend_above(axes, 3)
 
 
@@ -61,19 +51,10 @@ def draw_calibration(axes: Axes, tables: Mapping[str, pd.DataFrame], least: int 
     """
     axes.plot([0, 1], [0, 1], color=GREY, linestyle=":", linewidth=1.5)
     for i, (name, table) in enumerate(tables.items()):
-        some = table[table["n"] >= least]
-        axes.plot(
-            some["probability"],
-            some["said"],
-            marker=MARKERS[i],
-            color=GROUP_COLOURS[i],
-            label=name,
-        )
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(PercentFormatter(1))
+        some = table[table["n"] >= least].set_index("probability")
+        draw_line(axes, some["said"], i, name)
     axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
-    axes.set_xlabel("probability given to a label", fontsize=10)
-    axes.set_ylabel("how often it was said", fontsize=10)
+    name_axes(axes, "probability given to a label", "how often it was said", percent="xy")
     legend_above(axes, 2)
 
 
@@ -89,12 +70,11 @@ def draw_evidence(axes: Axes, sharing: FloatArray, pairs: Mapping[str, FloatArra
     """
     axes.axhline(0, color=GREY, linestyle=":", linewidth=1.5)
     for i, (name, values) in enumerate(pairs.items()):
-        best = int(np.argmax(values))
-        axes.plot(sharing, values, color=GROUP_COLOURS[i], linestyle=_LINES[i], label=name)
-        axes.plot(sharing[best], values[best], MARKERS[i], color=GROUP_COLOURS[i])
+        best = [int(np.argmax(values))]
+        line = pd.Series(values, sharing)
+        draw_line(axes, line, i, name, linestyle=_LINES[i], markevery=best)
     axes.set_xlim(0, 1)
-    axes.set_xlabel(r"sharing $\lambda$", fontsize=10)
-    axes.set_ylabel("log-likelihood", fontsize=10)
+    name_axes(axes, r"sharing $\lambda$", "log-likelihood")
     legend_above(axes, 1)
 
 
@@ -109,21 +89,10 @@ def draw_found(axes: Axes, sweep: pd.DataFrame) -> None:
     """
     for i, (name, part) in enumerate(sweep.groupby("line", sort=False)):
         ari = part.groupby("m")["ari"]
-        mean = ari.mean()
-        axes.errorbar(
-            mean.index,
-            mean,
-            yerr=np.array([mean - ari.min(), ari.max() - mean]),
-            marker=MARKERS[i],
-            color=GROUP_COLOURS[i],
-            linestyle=_LINES[i],
-            capsize=2,
-            label=name,
-        )
+        draw_line(axes, ari.mean(), i, name, (ari.min(), ari.max()), linestyle=_LINES[i])
     log_axis(axes, sweep["m"])
     axes.set(ylim=(-0.05, 1.05))
-    axes.set_xlabel("training instances $m$", fontsize=10)
-    axes.set_ylabel("adjusted Rand index", fontsize=10)
+    name_axes(axes, "training instances $m$", "adjusted Rand index")
 
 
 def draw_lead(axes: Axes, standings: pd.DataFrame, most: float = 0.1) -> None:
@@ -138,22 +107,14 @@ def draw_lead(axes: Axes, standings: pd.DataFrame, most: float = 0.1) -> None:
     """
     others = standings[standings.index != GRADED].sort_values("log_loss_more")
     axes.axvline(0, color=GREY, linestyle=":", linewidth=1.5)
-    for place, (_, row) in enumerate(others.iterrows()):
-        more = row["log_loss_more"]
-        if more > most:
-            axes.annotate(
-                f"{more:.2f}",
-                (most, place),
-                (most * 0.8, place),
-                arrowprops={"arrowstyle": "->", "color": GROUP_COLOURS[0]},
-                va="center",
-                fontsize=9,
-            )
-            continue
-        ends = [[more - row["log_loss_more_low"]], [row["log_loss_more_high"] - more]]
-        axes.errorbar(more, place, xerr=ends, fmt="o", color=GROUP_COLOURS[0], capsize=3)
-    axes.set_yticks(range(len(others)), others.index)
-    axes.set_ylim(-0.6, len(others) - 0.4)
+    rows = others.reset_index(drop=True)
+    near, far = (rows[rows["log_loss_more"].gt(most) == beyond] for beyond in (False, True))
+    ends = near["log_loss_more_low"], near["log_loss_more_high"]
+    draw_line(axes, near["log_loss_more"], 0, ends=ends, across=True, linestyle="none")
+    arrow = {"arrowstyle": "->", "color": BLUE}
+    for place, more in far["log_loss_more"].items():
+        tip, text = (most, place), (most * 0.8, place)
+        axes.annotate(f"{more:.2f}", tip, text, arrowprops=arrow, va="center", fontsize=9)
+    name_rows(axes, others.index)
     axes.set_xlim(right=most)
-    axes.set_xlabel(f"log-loss above that of {GRADED}", fontsize=10)
-    axes.grid(axis="y", visible=False)
+    name_axes(axes, f"log-loss above that of {GRADED}")

@@ -9,20 +9,12 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from matplotlib.ticker import PercentFormatter
 
 from siscm.learned_sweep import MARGINALS, TRUE
-from siscm.plots import GREY, GROUP_COLOURS, MARKERS, finish_lines, log_axis
+from siscm.plots import GREY, LINE_COLOURS, draw_line, finish_lines, log_axis
 from siscm.sweep_figures import THRESHOLD, cells
 
-_COLOURS, _MARKERS = ("black", *GROUP_COLOURS), "x" + MARKERS
-
-_HOLLOW = {"linestyle": "none", "markersize": 7, "fillstyle": "none", "markeredgewidth": 1.5}
-
-
-def _draw(axes: Axes, x: Any, y: Any, i: int, name: str, **look: Any) -> None:
-    """A line, or points, in the i-th colour and with the i-th marker."""
-    axes.plot(x, y, color=_COLOURS[i], marker=_MARKERS[i], label=name, **look)
+_HOLLOW: dict[str, Any] = {"linestyle": "none", "fillstyle": "none", "markeredgewidth": 1.5}
 
 
 def draw_sweep(axes: Axes, runs: pd.DataFrame, column: str) -> None:
@@ -36,18 +28,9 @@ def draw_sweep(axes: Axes, runs: pd.DataFrame, column: str) -> None:
         Which of its columns.
     """
     mean, spread = cells(runs)[column].unstack("s"), cells(runs, "std")[column].unstack("s")
-    for i, s in enumerate(mean.columns, start=1):
-        axes.errorbar(
-            mean.index,
-            mean[s],
-            spread[s],
-            color=_COLOURS[i],
-            marker=_MARKERS[i],
-            markersize=5,
-            capsize=2,
-            linewidth=1.3,
-            label=f"s = {s:g}",
-        )
+    for i, s in enumerate(mean):
+        ends = (mean[s] - spread[s], mean[s] + spread[s])
+        draw_line(axes, mean[s], i, f"s = {s:g}", ends, markersize=5, linewidth=1.3)
     axes.set_xlabel("training instances $m$")
     log_axis(axes, mean.index)
     axes.tick_params(axis="x", labelsize=9)
@@ -79,9 +62,9 @@ def draw_claim(all_axes: Sequence[Axes], runs: pd.DataFrame) -> None:
         all_axes, (runs["ari"], lost), ("ARI", "0/1 loss above true groups'"), strict=True
     ):
         axes.axvline(THRESHOLD, color=GREY, linestyle=":", linewidth=1.5)
-        for i, (s, part) in enumerate(runs.groupby("s"), start=1):
-            points = part["edge_ratio"], values[part.index]
-            _draw(axes, *points, i, f"s = {s:g}", linestyle="none", markersize=5, alpha=0.7)
+        for i, (s, points) in enumerate(values.groupby(runs["s"])):
+            points.index = runs.loc[points.index, "edge_ratio"]
+            draw_line(axes, points, i, f"s = {s:g}", linestyle="none", markersize=5, alpha=0.7)
         axes.set(xlabel="edge ratio $r$", ylabel=words, xlim=(-0.02, 1.02))
 
 
@@ -100,18 +83,15 @@ def draw_methods(upper: Axes, lower: Axes, frame: pd.DataFrame) -> None:
         As from :func:`siscm.greedy_or_optimal.compare`.
     """
     runs = frame.pivot(index=["edge_ratio", "repeat", "m", "s"], columns="method")
-    ratio = runs.index.get_level_values("edge_ratio")
-    for i, method in enumerate(("greedy", "restarts", "local search"), start=1):
-        _draw(upper, ratio, runs["gap"][method], i, method, **_HOLLOW)
-    greedy, exact = runs["ari"]["greedy"], runs["ari"]["exact"]
-    lower.vlines(ratio, greedy, exact, color=GREY, linewidth=1.5)
-    _draw(lower, ratio, greedy, 1, "greedy", **_HOLLOW)
-    _draw(lower, ratio, exact, 4, "exact", **_HOLLOW)
+    runs = runs.droplevel(["repeat", "m", "s"])
+    for i, method in enumerate(("greedy", "restarts", "local search")):
+        draw_line(upper, runs["gap", method], i, method, **_HOLLOW)
+    lower.vlines(runs.index, runs["ari", "greedy"], runs["ari", "exact"], color=GREY, linewidth=1.5)
+    for i, method in ((0, "greedy"), (3, "exact")):
+        draw_line(lower, runs["ari", method], i, method, **_HOLLOW)
     for axes, words in ((upper, "objective above the best"), (lower, "ARI with planted groups")):
-        axes.set_ylabel(words, fontsize=10)
-        axes.set_xlabel("edge ratio $r$", fontsize=10)
         axes.set_xlim(0, 1.03)
-        finish_lines(axes)
+        finish_lines(axes, "edge ratio $r$", words)
     upper.set_ylim(bottom=-1)
     lower.set_ylim(-0.06, 1.06)
 
@@ -124,17 +104,18 @@ def draw_cost(axes: Axes, figures: Mapping[str, float]) -> None:
     figures
         As recorded by ``benchmarks/algorithm1.py``.
     """
-    for i, family in enumerate(("sparse", "dense", "complete"), start=1):
-        points = sorted(
-            (edges, figures[key.replace("_edges", "_search_seconds")])
+    for i, family in enumerate(("sparse", "dense", "complete")):
+        points = {
+            edges: figures[key.replace("_edges", "_search_seconds")]
             for key, edges in figures.items()
             if key.startswith(f"{family}_of_") and key.endswith("_edges")
-        )
-        edges, seconds = np.array(points).T
-        _draw(axes, edges, seconds, i, family)
-        axes.plot(edges, seconds[-1] * edges / edges[-1], color=_COLOURS[i], linestyle="--")
-    axes.set(xscale="log", yscale="log", xlabel="edges", ylabel="seconds, search")
-    finish_lines(axes)
+        }
+        seconds = pd.Series(points).sort_index()
+        draw_line(axes, seconds, i, family)
+        linear = seconds.index * (seconds.iloc[-1] / seconds.index[-1])
+        axes.plot(seconds.index, linear, "--", color=LINE_COLOURS[i])
+    axes.set(xscale="log", yscale="log")
+    finish_lines(axes, "edges", "seconds, search")
 
 
 def draw_sampling(upper: Axes, lower: Axes, frame: pd.DataFrame) -> None:
@@ -152,45 +133,32 @@ def draw_sampling(upper: Axes, lower: Axes, frame: pd.DataFrame) -> None:
         As from :func:`siscm.sampling_cost.sampling_cost`.
     """
     draws = sorted(set(frame["n_samples"]))
+    frame = frame.assign(place=frame["n_samples"].map(draws.index))
     sampled = frame[np.isfinite(frame["n_samples"])]
-    _draw_spread(upper, sampled, "predictions", draws, 0)
-    for i, ((m, s), run) in enumerate(frame.groupby(["m", "s"], sort=False), start=1):
-        name = f"m = {m:g}, s = {s:g}"
-        finite = np.isfinite(run["n_samples"])
-        _draw_spread(upper, run[finite], "signs", draws, i, name)
-        _draw_spread(lower, run[finite], "ari_exact", draws, i, name)
-        _draw_spread(lower, run[~finite], "ari_exact", draws, i)
+    _draw_spread(upper, sampled, "predictions", -1, "predictions", linestyle="--")
+    for i, ((m, s), run) in enumerate(frame.groupby(["m", "s"], sort=False)):
+        run = run.assign(place=run["place"] + 0.08 * (i - 1))  # bars side by side
+        name, finite = f"m = {m:g}, s = {s:g}", np.isfinite(run["n_samples"])
+        _draw_spread(upper, run[finite], "signs", i, name)
+        _draw_spread(lower, run[finite], "ari_exact", i, name)
+        _draw_spread(lower, run[~finite], "ari_exact", i, fillstyle="none")
     words = [f"{n:,.0f}" if np.isfinite(n) else "exact, other\nrestarts" for n in draws]
     for axes, kept in ((upper, sampled["n_samples"].nunique()), (lower, len(draws))):
         axes.set_xticks(range(kept), words[:kept])
         axes.set_xlim(-0.4, len(draws) - 0.6)
-        axes.set_xlabel("draws T", fontsize=10)
-        finish_lines(axes)
-    upper.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+    finish_lines(upper, "draws T", "changed by chance", percent="y")
     upper.set_ylim(bottom=0)
-    upper.set_ylabel("changed by chance", fontsize=10)
+    finish_lines(lower, "draws T", "ARI with the exact groups")
     lower.set_ylim(-0.03, 1.06)
-    lower.set_ylabel("ARI with the exact groups", fontsize=10)
 
 
 def _draw_spread(
-    axes: Axes, rows: pd.DataFrame, column: str, draws: list[float], i: int, name: str | None = None
+    axes: Axes, rows: pd.DataFrame, column: str, i: int, name: str | None = None, **look: Any
 ) -> None:
-    """Mean and standard deviation by number of draws, in the i-th look; nothing without rows."""
-    if rows.empty:
-        return
-    by_draws = rows.groupby("n_samples")[column].agg(["mean", "std"])
-    axes.errorbar(
-        [draws.index(n) + 0.08 * (i - 2) * (i > 0) for n in by_draws.index],  # bars side by side
-        by_draws["mean"].to_numpy(),
-        by_draws["std"].to_numpy(),
-        color=_COLOURS[i],
-        marker=_MARKERS[i],
-        linestyle="-" if i else "--",
-        fillstyle="none" if np.isinf(by_draws.index).any() else "full",
-        capsize=3,
-        label=name or (None if i else column),
-    )
+    """Mean and standard deviation by ``place``."""
+    by_place = rows.groupby("place")[column]
+    mean, spread = by_place.mean(), by_place.std()
+    draw_line(axes, mean, i, name, (mean - spread, mean + spread), **look)
 
 
 def draw_learned(
@@ -212,29 +180,21 @@ def draw_learned(
     learned
         Which marginals the lower panel shows beside the true ones.
     """
-    mean = frame.groupby(["marginals", "m"])[
-        ["ari", "lost", "zero_one_fitted", "zero_one_planted", "zero_one_singletons"]
-    ].mean()
-    for i, name in enumerate(MARGINALS):
-        for axes, column in ((upper, "ari"), (middle, "lost")):
-            if name in mean.index:
-                _draw_mean(axes, mean.loc[name][column], i, name, dashed=name == TRUE)
-    for i, model in enumerate(("fitted", "planted", "singletons"), start=1):
+    mean = frame.groupby(["marginals", "m"]).mean(numeric_only=True)
+    dashed: dict[str, Any] = {TRUE: {"linestyle": "--", "fillstyle": "none"}}
+    for axes, column in ((upper, "ari"), (middle, "lost")):
+        for i, name in enumerate(MARGINALS, start=-1):
+            draw_line(axes, mean[column][name], i, name, **dashed.get(name, {}))
+    for i, model in enumerate(("fitted", "planted", "singletons")):
         for name in (learned, TRUE):
-            losses = mean.loc[name][f"zero_one_{model}"]
-            _draw_mean(lower, losses, i, f"{model}, {name}", dashed=name == TRUE)
-    for axes in (upper, middle, lower):
+            look = dashed.get(name, {})
+            draw_line(lower, mean[f"zero_one_{model}"][name], i, f"{model}, {name}", **look)
+    for axes, words, percent in (
+        (upper, "ARI with the planted groups", ""),
+        (middle, "similar pairs lost", "y"),
+        (lower, "0/1 loss", ""),
+    ):
         log_axis(axes, frame["m"])
-        axes.set_xlabel("training instances m", fontsize=10)
-        finish_lines(axes)
+        finish_lines(axes, "training instances m", words, percent)
     upper.set_ylim(-0.06, 1.06)
-    upper.set_ylabel("ARI with the planted groups", fontsize=10)
     middle.set_ylim(-0.03, 1.03)
-    middle.yaxis.set_major_formatter(PercentFormatter(1))
-    middle.set_ylabel("similar pairs lost", fontsize=10)
-    lower.set_ylabel("0/1 loss", fontsize=10)
-
-
-def _draw_mean(axes: Axes, line: pd.Series[float], i: int, name: str, *, dashed: bool) -> None:
-    style, fill = ("--", "none") if dashed else ("-", "full")
-    _draw(axes, line.index, line, i, name, markersize=6, linestyle=style, fillstyle=fill)

@@ -11,9 +11,9 @@ from matplotlib.ticker import PercentFormatter
 
 from siscm.checks import FloatArray, IntArray
 from siscm.false_alarms import NOT_SIMILAR, SIMILAR
-from siscm.plots import BLUE, GREY, GROUP_COLOURS, MARKERS, ORANGE, finish_lines, log_axis
+from siscm.plots import BLUE, GREY, LINE_COLOURS, ORANGE, draw_line, finish_lines, log_axis
 
-_COLOURS, _STYLES = (GREY, *GROUP_COLOURS), ("-", "--", ":")
+_STYLES = ("-", "--", ":")
 
 
 def draw_three_steps(
@@ -74,15 +74,14 @@ def draw_apart(all_axes: Sequence[Axes], apart: pd.DataFrame) -> None:
     for axes, (asked, part) in zip(all_axes, apart.groupby("asked"), strict=True):
         for i, (talk, line) in enumerate(part.groupby("talk")):
             by = line.groupby("strength")["distance"]
-            mean, low, high = by.mean(), by.quantile(BAND[0]), by.quantile(BAND[1])
-            colour = GROUP_COLOURS[i]
-            axes.fill_between(mean.index, low, high, color=colour, alpha=0.15, linewidth=0)
-            (drawn,) = axes.plot(mean, color=colour, marker=MARKERS[i], label=talk)
-            drawn.set(linestyle=_STYLES[i], markersize=9 - 2 * i, markerfacecolor="none")
+            mean, (low, high) = by.mean(), (by.quantile(end) for end in BAND)
+            axes.fill_between(mean.index, low, high, color=LINE_COLOURS[i], alpha=0.15, linewidth=0)
+            size = 9 - 2 * i  # so that one shows around another
+            draw_line(axes, mean, i, talk, linestyle=_STYLES[i], markersize=size, fillstyle="none")
         axes.set(title=f"{asked} experts asked", xlabel="strength of talk", xlim=(-0.03, 1.03))
         axes.set(xticks=[0, 0.5, 1], ylim=(-0.03, 1))
-        axes.xaxis.set_major_formatter(PercentFormatter(1))
-        axes.yaxis.set_major_formatter(PercentFormatter(1))
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(PercentFormatter(1))
         axes.legend(frameon=False, fontsize=9, loc="upper left")
 
 
@@ -106,28 +105,22 @@ def draw_false_alarms(
     """
     alike = by_meetings[by_meetings["experts"] == SIMILAR]
     others = by_meetings[(by_meetings["experts"] == NOT_SIMILAR) & (by_meetings["error"] == 0)]
-    upper.plot(others["meetings"], others["chance"], "k--x", label="not similar, truth")
-    for i, error in enumerate(sorted(set(alike["error"]))):
-        label = f"similar, error {error:g}" if error else "similar, truth"
-        _draw_chances(upper, alike[alike["error"] == error], "meetings", i, label)
-    for i, (meetings, line) in enumerate(by_training.groupby("meetings"), start=1):
-        _draw_chances(lower, line, "opinions", i, f"both judge {meetings}")
+    chances = others.set_index("meetings")["chance"]
+    draw_line(upper, chances, -1, "not similar, truth", linestyle="--")
+    by_error = alike.pivot(index="meetings", columns="error", values="chance")
+    for i, error in enumerate(by_error):
+        name = f"similar, error {error:g}" if error else "similar, truth"
+        draw_line(upper, by_error[error], i, name)
+    by_common = by_training.pivot(index="opinions", columns="meetings", values="chance")
+    for i, meetings in enumerate(by_common):
+        draw_line(lower, by_common[meetings], i, f"both judge {meetings}")
     for axes, values, words in (
         (upper, alike["meetings"], "cases that both judge"),
         (lower, by_training["opinions"], "training opinions of each"),
     ):
         axes.set(ylim=(-0.03, 1.03), yticks=[0, 0.25, 0.5, 0.75, 1])
         log_axis(axes, values)
-        axes.set_xlabel(words, fontsize=10)
-        axes.set_ylabel("chance of a violation", fontsize=10)
-        axes.yaxis.set_major_formatter(PercentFormatter(1))
-        finish_lines(axes)
-
-
-def _draw_chances(axes: Axes, line: pd.DataFrame, x: str, i: int, label: str) -> None:
-    """One line, in the i-th colour and with the i-th marker."""
-    colour, marker = _COLOURS[i % len(_COLOURS)], MARKERS[i % len(MARKERS)]
-    axes.plot(line[x], line["chance"], color=colour, marker=marker, markersize=6, label=label)
+        finish_lines(axes, words, "chance of a violation", percent="y")
 
 
 def draw_second_opinions(

@@ -47,8 +47,8 @@ def test_calibration_leaves_out_bins_of_few(axes):
 def test_evidence_is_marked_where_it_is_highest(axes):
     sharing = np.linspace(0, 1, 5)
     plots.draw_evidence(axes, sharing, {"a": np.array([0, 1, 3, 2, -1.0]), "b": -sharing})
-    marks = [line.get_xydata()[0] for line in axes.lines if line.get_marker() not in ("None", None)]
-    np.testing.assert_allclose(marks, [[0.5, 3], [0, 0]])
+    marks = [line.get_xydata()[line.get_markevery()] for line in axes.lines[1:]]
+    np.testing.assert_allclose(marks, [[[0.5, 3]], [[0, 0]]])
     assert labels_of(axes) == ["a", "b"]
 
 
