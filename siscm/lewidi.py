@@ -7,9 +7,10 @@ Errors name file, item and expert, never the text, which can offend.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, NoReturn
+
+import pandas as pd
 
 from siscm.json_text import read_json
 
@@ -17,40 +18,8 @@ _LABELS = {"0": 0, "1": 1}
 _GROUPS = {"target group": "target", "control group": "control"}
 
 
-@dataclass(frozen=True, repr=False)
-class Item:
-    """One text and what was said about it.
-
-    Parameters
-    ----------
-    instance
-        Its id: split and item number, such as ``train-17``.
-    where
-        File and item, for error messages.
-    split, text
-        As in the file.
-    said
-        The label of each expert who was asked.
-    n_merged
-        How many opinions repeated an equal one of the same expert.
-    domain
-        What the text is about, if the panel has domains; otherwise empty.
-    group
-        The known group of each expert, if the panel tells.
-    """
-
-    instance: str
-    where: str
-    split: str
-    text: str
-    said: dict[str, int]
-    n_merged: int
-    domain: str = ""
-    group: dict[str, str] = field(default_factory=dict)
-
-
-def read_items(content: bytes, path: str, split: str, task: str, grouped: bool) -> list[Item]:
-    """The items of one file, in its order, each checked.
+def read_items(content: bytes, path: str, split: str, task: str, grouped: bool) -> pd.DataFrame:
+    """The annotations of one file, in its order, each checked.
 
     Parameters
     ----------
@@ -63,6 +32,14 @@ def read_items(content: bytes, path: str, split: str, task: str, grouped: bool) 
     grouped
         Whether items tell the group of each expert; if not, they tell a domain.
 
+    Returns
+    -------
+    DataFrame
+        A row for each expert asked about an item, and as many as the file has if it repeats
+        itself: ``where`` (file and item, for error messages), ``instance`` (split and number, such
+        as ``train-17``), ``split``, ``text``, ``domain``, ``expert``, ``label``, ``group``. What
+        the panel does not tell, domains or groups, is empty.
+
     Raises
     ------
     ValueError
@@ -71,28 +48,28 @@ def read_items(content: bytes, path: str, split: str, task: str, grouped: bool) 
     items = read_json(content, path)
     if not isinstance(items, dict) or not items:
         raise ValueError(f"{path} should be one JSON object with an item a key; it is not.")
-    return [_read_item(number, item, path, split, task, grouped) for number, item in items.items()]
+    read = (_read_item(number, item, path, split, task, grouped) for number, item in items.items())
+    rows = pd.DataFrame(chain.from_iterable(read))
+    refuse_contradictions(rows, ["instance", "expert"], "label")
+    refuse_contradictions(rows, ["expert"], "group")
+    return rows
 
 
-def known_groups(items: Sequence[Item]) -> dict[str, str]:
-    """The group of each expert, refused if two items disagree about it."""
-    groups: dict[str, str] = {}
-    for item in items:
-        for expert, group in item.group.items():
-            if groups.setdefault(expert, group) != group:
-                _refuse(
-                    item.where,
-                    f"expert {expert!r} is in the {group} group, but in the "
-                    f"{groups[expert]} group of an item before",
-                )
-    return groups
+def refuse_contradictions(rows: pd.DataFrame, key: list[str], column: str) -> None:
+    """Refuse annotations that differ in a column although they have the same key."""
+    first = rows.groupby(key, sort=False)[column].transform("first")
+    for i in rows.index[rows[column] != first][:1]:
+        where, expert, value = rows.loc[i, ["where", "expert", column]]
+        _refuse(where, f"expert {expert!r} has the {column} {value}, but {first[i]} before")
 
 
 def _refuse(where: str, problem: str) -> NoReturn:
     raise ValueError(f"{where}: {problem}.")
 
 
-def _read_item(number: str, item: Any, path: str, split: str, task: str, grouped: bool) -> Item:
+def _read_item(
+    number: str, item: Any, path: str, split: str, task: str, grouped: bool
+) -> list[dict[str, Any]]:
     where = f"{path}, item {number!r}"
     text = _get(item, "text", str, where)
     if not text.strip():
@@ -103,25 +80,24 @@ def _read_item(number: str, item: Any, path: str, split: str, task: str, grouped
             _refuse(where, f"its {key} is {found!r}, not {expected!r}")
     experts = [name.strip() for name in _get(item, "annotators", str, where).split(",")]
     answers = _get(item, "annotations", str, where).split(",")
-    n_given = _get(item, "number of annotations", int, where)
-    if not len(experts) == len(answers) == n_given:
-        _refuse(
-            where,
-            f"it lists {len(experts)} experts, {len(answers)} annotations and the number {n_given}",
-        )
-    said = _pair_up(experts, answers, where)
-    _check_sums(item, answers.count("1") / n_given, where)
+    n = _get(item, "number of annotations", int, where)
+    if not len(experts) == len(answers) == n:
+        listed = f"{len(experts)} experts, {len(answers)} annotations and the number {n}"
+        _refuse(where, f"it lists {listed}")
+    for expert, answer in zip(experts, answers, strict=True):
+        if not expert:
+            _refuse(where, "an expert has no id")
+        if answer not in _LABELS:
+            _refuse(where, f"expert {expert!r} said {answer!r}, which is neither '0' nor '1'")
+    _check_sums(item, answers.count("1") / n, where)
     info = _get(item, "other_info", dict, where)
-    return Item(
-        instance=f"{split}-{number}",
-        where=where,
-        split=split,
-        text=text,
-        said=said,
-        n_merged=n_given - len(said),
-        domain="" if grouped else _get(info, "domain", str, where),
-        group=_read_groups(info, experts, where) if grouped else {},
-    )
+    domain = "" if grouped else _get(info, "domain", str, where)
+    groups = _read_groups(info, experts, where) if grouped else [""] * n
+    about = {"where": where, "instance": f"{split}-{number}", "split": split, "text": text}
+    return [
+        {**about, "domain": domain, "expert": expert, "label": _LABELS[answer], "group": group}
+        for expert, answer, group in zip(experts, answers, groups, strict=True)
+    ]
 
 
 def _get(content: Any, key: str, kind: type, where: str) -> Any:
@@ -134,19 +110,6 @@ def _get(content: Any, key: str, kind: type, where: str) -> Any:
     if type(value) is not kind:
         _refuse(where, f"{key!r} holds {type(value).__name__}, not {kind.__name__}")
     return value
-
-
-def _pair_up(experts: list[str], answers: list[str], where: str) -> dict[str, int]:
-    """What each expert said; an equal repeat counts once."""
-    said: dict[str, int] = {}
-    for expert, answer in zip(experts, answers, strict=True):
-        if not expert:
-            _refuse(where, "an expert has no id")
-        if answer not in _LABELS:
-            _refuse(where, f"expert {expert!r} said {answer!r}, which is neither '0' nor '1'")
-        if said.setdefault(expert, _LABELS[answer]) != _LABELS[answer]:
-            _refuse(where, f"expert {expert!r} contradicts herself: both 0 and 1")
-    return said
 
 
 def _check_sums(item: dict[str, Any], ones: float, where: str) -> None:
@@ -167,16 +130,13 @@ def _check_sums(item: dict[str, Any], ones: float, where: str) -> None:
                 )
 
 
-def _read_groups(info: dict[str, Any], experts: list[str], where: str) -> dict[str, str]:
+def _read_groups(info: dict[str, Any], experts: list[str], where: str) -> list[str]:
     """The known group of each expert of an item."""
     codes = _get(info, "annotators group", str, where).split(",")
     if len(codes) != len(experts):
         _refuse(where, f"it lists {len(experts)} experts, but {len(codes)} groups of experts")
-    groups: dict[str, str] = {}
-    for expert, code in zip(experts, codes, strict=True):
-        group = _get(info, code, str, where)
+    groups = [_get(info, code, str, where) for code in codes]
+    for expert, group in zip(experts, groups, strict=True):
         if group not in _GROUPS:
             _refuse(where, f"expert {expert!r} is in the unknown group {group!r}")
-        if groups.setdefault(expert, _GROUPS[group]) != _GROUPS[group]:
-            _refuse(where, f"expert {expert!r} is in both groups")
-    return groups
+    return [_GROUPS[group] for group in groups]

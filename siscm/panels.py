@@ -17,7 +17,7 @@ import pandas as pd
 from scipy.special import log_expit
 
 from siscm import registry
-from siscm.lewidi import Item, known_groups, read_items
+from siscm.lewidi import read_items, refuse_contradictions
 from siscm.names import find_all
 from siscm.opinions import Opinions
 from siscm.sources import lewidi_path
@@ -218,38 +218,30 @@ def load_lewidi(name: PanelName) -> Panel:
         itself; names file and item.
     """
     question = question_of(name)
-    items: list[Item] = []
-    files = {}
+    files, read = {}, []
     grouped = name == "HS-Brexit"
     for split in SPLITS:
         path = lewidi_path(name, split)
         content = registry.locate(path).read_bytes()
-        items += read_items(content, path, split, question.task, grouped)
+        read.append(read_items(content, path, split, question.task, grouped))
         files[path] = registry.ENTRIES[path].sha256
-    given = pd.DataFrame(
-        [(item.instance, expert, label) for item in items for expert, label in item.said.items()],
-        columns=["instance", "expert", "label"],
-    )
+    rows = pd.concat(read, ignore_index=True)
+    given = rows.drop_duplicates(["instance", "expert"])
+    known = ["text", "split"] if grouped else ["text", "split", "domain"]
+    instances = rows.drop_duplicates("instance").set_index("instance")[known]
+    refuse_contradictions(rows, ["expert"], "group")
+    experts = rows.drop_duplicates("expert").set_index("expert")[["group"] if grouped else []]
     # Shorter ids first: Ann9 before Ann10.
-    experts = sorted(set(given["expert"]), key=lambda expert: (len(expert), expert))
-    known = pd.DataFrame(index=pd.Index(experts, name="expert"))
-    instances = pd.DataFrame(
-        {"text": [item.text for item in items], "split": [item.split for item in items]},
-        index=pd.Index([item.instance for item in items], name="instance"),
-    )
-    if grouped:
-        known["group"] = known.index.map(known_groups(items))
-    else:
-        instances["domain"] = [item.domain for item in items]
+    experts = experts.loc[sorted(experts.index, key=lambda expert: (len(expert), expert))]
     return Panel(
         name=name,
         source="real",
         question=question,
         instances=instances,
         opinions=Opinions.from_long(
-            given, instances=instances.index, experts=experts, classes=(0, 1)
+            given, instances=instances.index, experts=experts.index, classes=(0, 1)
         ),
-        experts=known,
-        n_merged=sum(item.n_merged for item in items),
+        experts=experts,
+        n_merged=len(rows) - len(given),
         files=files,
     )

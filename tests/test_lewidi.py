@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from siscm.lewidi import Item, known_groups, read_items
+from siscm.lewidi import read_items, refuse_contradictions
 
 PATH = "lewidi/HS-Brexit_dataset/HS-Brexit_dev.json"
 TASK = "hate speech detection"
@@ -39,48 +40,48 @@ def item(**changes: Any) -> dict[str, Any]:
     return {key: value for key, value in content.items() if value is not None}
 
 
-def read(content: Any, grouped: bool = True) -> list[Item]:
+def read(content: Any, grouped: bool = True) -> pd.DataFrame:
     raw = content if isinstance(content, bytes) else json.dumps(content).encode()
     return read_items(raw, PATH, "dev", TASK, grouped)
 
 
+def said(found: pd.DataFrame) -> list[tuple[str, int]]:
+    return list(zip(found["expert"], found["label"], strict=True))
+
+
 def test_an_item_is_read_as_it_stands() -> None:
-    first, second = read({"7": item(), "3": item(text="other", annotations="1,1,0")})
-    assert (first.instance, second.instance) == ("dev-7", "dev-3")
-    assert first.text == SECRET
-    assert first.split == "dev"
-    assert first.said == {"Ann1": 0, "Ann2": 1, "Ann10": 1}
-    assert second.said == {"Ann1": 1, "Ann2": 1, "Ann10": 0}
-    assert first.group == {"Ann1": "target", "Ann2": "target", "Ann10": "control"}
-    assert first.domain == ""
-    assert first.n_merged == 0
-    (plain,) = read({"7": item()}, grouped=False)
-    assert (plain.domain, plain.group) == ("weather", {})
-    assert SECRET not in repr(first)
+    found = read({"7": item(), "3": item(text="other", annotations="1,1,0")})
+    assert found["instance"].tolist() == ["dev-7"] * 3 + ["dev-3"] * 3
+    assert found["text"].tolist() == [SECRET] * 3 + ["other"] * 3
+    assert set(found["split"]) == {"dev"}
+    assert said(found[:3]) == [("Ann1", 0), ("Ann2", 1), ("Ann10", 1)]
+    assert said(found[3:]) == [("Ann1", 1), ("Ann2", 1), ("Ann10", 0)]
+    assert found["group"].tolist() == ["target", "target", "control"] * 2
+    assert set(found["domain"]) == {""}
+    plain = read({"7": item()}, grouped=False)
+    assert set(plain["domain"]) == {"weather"}
+    assert set(plain["group"]) == {""}
 
 
-def test_an_equal_repeat_is_counted_once() -> None:
-    (found,) = read({"1": item(annotators="Ann1,Ann2,Ann2")}, grouped=False)
-    assert found.said == {"Ann1": 0, "Ann2": 1}
-    assert found.n_merged == 1
+def test_an_equal_repeat_is_no_contradiction() -> None:
+    found = read({"1": item(annotators="Ann1,Ann2,Ann2")}, grouped=False)
+    assert said(found) == [("Ann1", 0), ("Ann2", 1), ("Ann2", 1)]
 
 
 def test_a_name_is_the_same_with_spaces_around_it() -> None:
-    (found,) = read({"1": item(annotators="Ann1, Ann2,Ann2 ")}, grouped=False)
-    assert found.said == {"Ann1": 0, "Ann2": 1}
-    assert found.n_merged == 1
-    (grouped,) = read({"1": item(annotators=" Ann1,Ann2 , Ann10")})
-    assert grouped.group == {"Ann1": "target", "Ann2": "target", "Ann10": "control"}
+    found = read({"1": item(annotators="Ann1, Ann2,Ann2 ")}, grouped=False)
+    assert said(found) == [("Ann1", 0), ("Ann2", 1), ("Ann2", 1)]
+    assert read({"1": item(annotators=" Ann1,Ann2 , Ann10")}).equals(read({"1": item()}))
 
 
 @pytest.mark.parametrize("hard", ["0", "1"])
 def test_a_tie_may_be_summed_up_either_way(hard: str) -> None:
     even = {"annotators": "A,B", "annotations": "0,1", "number of annotations": 2}
     even["soft_label"] = {"0": 0.5, "1": 0.5}
-    (found,) = read({"1": item(hard_label=hard, **even)}, grouped=False)
-    assert found.said == {"A": 0, "B": 1}
-    (without,) = read({"1": item(hard_label=None, **{**even, "soft_label": None})}, grouped=False)
-    assert without.said == found.said
+    found = read({"1": item(hard_label=hard, **even)}, grouped=False)
+    assert said(found) == [("A", 0), ("B", 1)]
+    without = read({"1": item(hard_label=None, **{**even, "soft_label": None})}, grouped=False)
+    assert without.equals(found)
 
 
 def info(**changes: Any) -> dict[str, Any]:
@@ -92,7 +93,7 @@ def info(**changes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"annotators": "Ann2,Ann2,Ann1"}, "expert 'Ann2' contradicts herself: both 0 and 1"),
+        ({"annotators": "Ann2,Ann2,Ann1"}, "expert 'Ann2' has the label 1, but 0 before"),
         ({"annotators": "Ann1,,Ann3"}, "an expert has no id"),
         ({"annotators": "Ann1, ,Ann3"}, "an expert has no id"),
         ({"annotators": "Ann1,Ann2"}, "lists 2 experts, 3 annotations and the number 3"),
@@ -116,8 +117,8 @@ def info(**changes: Any) -> dict[str, Any]:
         ({"other_info": []}, "'other_info' holds list, not dict"),
         (info(group1=None), "the key 'group1' is missing"),
         (info(group2="friends"), "expert 'Ann10' is in the unknown group 'friends'"),
-        ({"annotators": "Ann1, Ann2,Ann1 "}, "expert 'Ann1' contradicts herself: both 0 and 1"),
-        ({"annotators": "Ann9,Ann2,Ann2 "}, "expert 'Ann2' is in both groups"),
+        ({"annotators": "Ann1, Ann2,Ann1 "}, "expert 'Ann1' has the label 1, but 0 before"),
+        ({"annotators": "Ann9,Ann2,Ann2 "}, "'Ann2' has the group control, but target before"),
         ({"hard_label": "0"}, "its hard_label is '0', but 67% of its annotations are 1"),
         ({"hard_label": "yes"}, "its hard_label is 'yes'"),
         ({"hard_label": 1}, "'hard_label' holds int, not str"),
@@ -173,10 +174,13 @@ def test_a_broken_file_is_named(content: bytes, words: str) -> None:
 
 
 def test_groups_that_change_are_refused() -> None:
-    items = read({"1": item(), "2": item(**info(group2="target group"))})
-    assert known_groups(items[:1]) == {"Ann1": "target", "Ann2": "target", "Ann10": "control"}
-    with pytest.raises(ValueError, match=r"item '2': expert 'Ann10' is in the target group, but"):
-        known_groups(items)
+    words = r"item '2': expert 'Ann10' has the group target, but control before"
+    changed = item(**info(group2="target group"))
+    with pytest.raises(ValueError, match=words):
+        read({"1": item(), "2": changed})
+    both = pd.concat([read({"1": item()}), read({"2": changed})], ignore_index=True)
+    with pytest.raises(ValueError, match=words):
+        refuse_contradictions(both, ["expert"], "group")
 
 
 json_values = st.recursive(
@@ -191,11 +195,11 @@ def test_whatever_stands_in_an_item_it_is_read_or_refused_by_name(key: str, valu
     changed = {**item(), key: value}
     refusal = ""
     try:
-        (found,) = read({"1": changed})
+        found = read({"1": changed})
     except ValueError as error:
         refusal = str(error)
     if refusal:
         assert refusal.startswith(f"{PATH}, item '1': ")
     else:
-        assert set(found.said.values()) <= {0, 1}
-        assert len(found.said) + found.n_merged == 3
+        assert set(found["label"]) <= {0, 1}
+        assert len(found) == 3

@@ -139,7 +139,7 @@ def test_conflicts_across_a_real_file_name_file_item_and_expert(
     good = {"1": item(md, "0,1", "Ann3,Ann2")}
     bad = {"1": item(md, "0,1", "Ann3,Ann2"), "2": item(md, "0,1", "Ann3,Ann3")}
     write_panel(md, {"train": good, "dev": good, "test": bad}, tmp_path, monkeypatch)
-    with pytest.raises(ValueError, match=r"MD-Agreement_test.json, item '2': expert 'Ann3' contr"):
+    with pytest.raises(ValueError, match=r"_test.json, item '2': expert 'Ann3' has the label"):
         panels.load_lewidi("MD-Agreement")
 
 
