@@ -7,7 +7,9 @@ the groups planted are known, and every two of a group share their noise always.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain, product
+from copy import deepcopy
+from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -18,15 +20,15 @@ from siscm.chunks import split
 from siscm.graph import SimilarityGraph
 from siscm.learned_sweep import LEARNERS, learn
 from siscm.opinions import Opinions
+from siscm.pair_losses import same_group
 from siscm.pairs import opinion_marginals
 from siscm.partition import Groups, greedy
 from siscm.pooled import PooledMarginals
-from siscm.progress import run_all
 from siscm.recovery import adjusted_rand
 from siscm.sharing import SharingEvidence
 from siscm.sharing_fit import N_PARTS, choose_groups, experts_sharing
-from siscm.sweep import N_RESTARTS, Cell, draw_panel, grid, same_group, stream
-from siscm.synthetic import GROUP_SIZES, SyntheticPanel, sparsify
+from siscm.sweep import N_RESTARTS, Cell, Given, about, grid, run_each
+from siscm.synthetic import GROUP_SIZES, SyntheticPanel
 from siscm.tolerance import expected_violations, forgive, half_samples
 
 MARGINALS = ("true", "an expert alone", "pooled")
@@ -40,12 +42,17 @@ N_REPLICATES = 20
 """Halves of the instances from which tolerance learns what estimates are worth."""
 
 
+Rows = list[dict[str, Any]]
+
+N_TRAIN, SPARSITIES = (20, 50, 100, 200), (0.1, 0.6, 0.8, 0.95)
+
+RUNS = tuple(grid(2, N_TRAIN, SPARSITIES))
+
+
 def graded_sweep(
     seed: int = 0,
     *,
-    n_train: Sequence[int] = (20, 50, 100, 200),
-    sparsities: Sequence[float] = (0.1, 0.6, 0.8, 0.95),
-    n_repeats: int = 2,
+    runs: Sequence[Cell] = RUNS,
     tolerant: Sequence[float] = (0.1,),
     marginals: Sequence[str] = MARGINALS,
     group_sizes: Sequence[int] = GROUP_SIZES,
@@ -55,52 +62,40 @@ def graded_sweep(
 
     Parameters
     ----------
-    seed
-        As in :func:`siscm.sweep.sweep`.
-    n_train, sparsities, n_repeats
-        The grid: m, s, and how many sets of experts.
+    seed, runs, group_sizes, n_jobs
+        As in :func:`siscm.sweep.run_each`.
     tolerant
         Sparsities at which the rule with a tolerance is tried too, which takes long.
     marginals
         Of :data:`MARGINALS`.
-    group_sizes
-        As in the paper by default.
-    n_jobs
-        Processes, as in joblib. The numbers do not depend on it.
 
     Returns
     -------
     DataFrame
-        A row a run, ``marginals`` and ``rule``: ``repeat``, ``m``, ``s``, ``ari``; and where groups
+        A row a run, ``marginals`` and ``rule``: ``ari``, what :func:`siscm.sweep.about` says of
+        the run with the graph of the paper's rule; and where groups
         are likeliest, ``one_group``, whether one group of all predicts better than these, and
         ``within`` and ``across``, the sharing :math:`\lambda` in what predicts better of two of
         one planted group, and of two who are not, means over pairs.
     """
-    runs = grid(n_repeats, sorted(n_train)[::-1], sparsities)
-    panels = [
-        draw_panel(seed, repeat, max(n_train), 1, group_sizes)[0] for repeat in range(n_repeats)
-    ]
-    tasks = list(product(runs, marginals))
-    arguments = (
-        (run, panels[run.repeat].part(0, run.n_train), name, run.sparsity in tolerant, seed)
-        for run, name in tasks
-    )
-    rows = run_all(_run, arguments, len(tasks), n_jobs)
-    table = pd.DataFrame(chain.from_iterable(rows))
-    return table.sort_values(["repeat", "m", "s"], kind="stable", ignore_index=True)
+    function = partial(_rows, marginals=marginals, tolerant=tolerant)
+    return pd.DataFrame(chain(*run_each(function, runs, seed, 1, group_sizes, n_jobs)))
 
 
-def _run(
-    run: Cell, panel: SyntheticPanel, name: str, tolerant: bool, seed: int
-) -> list[dict[str, Any]]:
-    rng = stream(seed, run)
-    kept = sparsify(panel.opinions, run.sparsity, rng)
+def _rows(given: Given, marginals: Sequence[str], tolerant: Sequence[float]) -> Rows:
+    """The rows of one run."""
+    patient = given.cell.sparsity in tolerant
+    return list(chain(*(_rows_of(given, name, patient) for name in marginals)))
+
+
+def _rows_of(given: Given, name: str, tolerant: bool) -> Rows:
+    panel, kept, rng = given.train, given.kept, deepcopy(given.rng)
     log_p = _marginals(name, panel, kept)
     graph = SimilarityGraph.from_opinions(log_p, kept)
-    about = {"repeat": run.repeat, "m": run.n_train, "s": run.sparsity, "marginals": name}
+    known = about(given, graph) | {"marginals": name}
 
     def row(rule: str, groups: Groups, **sharing: float) -> dict[str, Any]:
-        return {**about, "rule": rule, "ari": adjusted_rand(groups, panel.groups), **sharing}
+        return {**known, "rule": rule, "ari": adjusted_rand(groups, panel.groups), **sharing}
 
     rows = [row(PAPER, greedy(graph, N_RESTARTS, rng=rng))]
     if name == "an expert alone":

@@ -12,6 +12,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Sequence
 from copy import deepcopy
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -24,25 +25,11 @@ from siscm.graph import SimilarityGraph
 from siscm.integer_programme import Limits
 from siscm.pages import today, write_expected
 from siscm.partition import TOLERANCE
-from siscm.progress import run_all
 from siscm.recovery import adjusted_rand
-from siscm.sweep import (
-    N_REPEATS,
-    N_RESTARTS,
-    N_TEST,
-    N_TRAIN,
-    SPARSITIES,
-    Cell,
-    PairLosses,
-    about,
-    draw_panel,
-    grid,
-    pair_losses,
-    stream,
-)
-from siscm.synthetic import GROUP_SIZES, SyntheticPanel, sparsify
+from siscm.sweep import N_RESTARTS, N_TEST, Cell, Given, about, grid, run_each
+from siscm.synthetic import GROUP_SIZES
 
-RUNS = tuple(grid(1, N_TRAIN, SPARSITIES))
+RUNS = tuple(grid(n_repeats=1))
 """One run of each cell of the sweep's grid."""
 
 METHODS = ("greedy", "restarts", "local search", "exact", "planted")
@@ -72,25 +59,17 @@ def compare(
 
     Graphs, and the groups of the method ``greedy``, are those of :func:`siscm.sweep.sweep` with
     this seed. The methods with more restarts or with local search begin with the same restarts,
-    so they are never worse. The numbers do not depend on ``n_jobs``.
+    so they are never worse.
 
     Parameters
     ----------
-    seed
-        As in :func:`siscm.sweep.sweep`.
-    runs
-        Which of its runs.
+    seed, runs, n_test, group_sizes, n_jobs
+        As in :func:`siscm.sweep.run_each`.
     unmet
         Whether two who never met can be in one group
         (:meth:`siscm.graph.SimilarityGraph.with_unmet_pairs`).
     node_limit
         As in :func:`siscm.partition.exact`.
-    n_test
-        Test instances: the first of the sweep's.
-    group_sizes
-        As in the paper by default.
-    n_jobs
-        Processes, as in joblib; -1 takes all cores.
 
     Returns
     -------
@@ -108,34 +87,17 @@ def compare(
     Raises
     ------
     ValueError
-        If there is no run, there are more test instances than the sweep has or none, or fewer than
-        two experts.
+        As :func:`siscm.sweep.run_each`.
     """
-    longest = max(run.n_train for run in runs)
-    trains, losses = {}, {}
-    for repeat in sorted({run.repeat for run in runs}):
-        trains[repeat], test = draw_panel(seed, repeat, longest, n_test, group_sizes)
-        losses[repeat] = pair_losses(test)["zero_one"]
-    tasks = [
-        (run, trains[run.repeat], losses[run.repeat], unmet, node_limit, stream(seed, run))
-        for run in runs
-    ]
-    return pd.DataFrame(chain.from_iterable(run_all(_compare, tasks, len(runs), n_jobs)))
+    function = partial(_compare, unmet=unmet, node_limit=node_limit)
+    return pd.DataFrame(chain(*run_each(function, runs, seed, n_test, group_sizes, n_jobs)))
 
 
-def _compare(
-    run: Cell,
-    train: SyntheticPanel,
-    losses: PairLosses,
-    unmet: bool,
-    node_limit: int,
-    rng: np.random.Generator,
-) -> list[dict[str, str | float]]:
+def _compare(given: Given, unmet: bool, node_limit: int) -> list[dict[str, str | float]]:
     """The rows of one run."""
-    train = train.part(0, run.n_train)
-    kept = sparsify(train.opinions, run.sparsity, rng)
-    graph = SimilarityGraph.from_opinions(train.log_marginals, kept)
-    known = about(run, graph, train.groups)
+    planted, rng = given.train.groups, given.rng
+    graph = SimilarityGraph.from_opinions(given.train.log_marginals, given.kept)
+    known = about(given, graph)
     graph = graph.with_unmet_pairs() if unmet else graph
     best = partition.exact(graph, node_limit=node_limit)
     found = (
@@ -143,7 +105,7 @@ def _compare(
         partition.greedy(graph, MORE_RESTARTS, rng=deepcopy(rng)),
         partition.greedy(graph, N_RESTARTS, rng=deepcopy(rng), local_search=True),
         best.groups,
-        train.groups,
+        planted,
     )
     rows: list[dict[str, str | float]] = []
     for method, groups in zip(METHODS, found, strict=True):
@@ -157,8 +119,8 @@ def _compare(
                 "gap": max(value - best.bound, 0.0),
                 "optimal": value - best.bound <= TOLERANCE,
                 "groups": len(groups),
-                "ari": adjusted_rand(groups, train.groups),
-                "zero_one": losses.all_pairs(groups),
+                "ari": adjusted_rand(groups, planted),
+                "zero_one": given.losses["zero_one"].all_pairs(groups),
             }
         )
     return rows
@@ -207,7 +169,7 @@ def record(frame: pd.DataFrame) -> dict[str, Any]:
 def main() -> None:
     """Compare on all 225 runs of the sweep, and write ``expected/synthetic_exact.json``."""
     seed = 0
-    runs = grid(N_REPEATS, N_TRAIN, SPARSITIES)
+    runs = grid()
     frame, unmet = (compare(seed, runs=runs, unmet=unmet, n_jobs=-1) for unmet in (False, True))
     content = {
         "date": today(),

@@ -9,9 +9,10 @@ classifier that has seen the opinions that it judges finds them likelier than it
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
-from itertools import product
+from functools import partial
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -27,19 +28,10 @@ from siscm.false_alarms import LOGIT, squared_error
 from siscm.graph import SimilarityGraph
 from siscm.marginals import all_log_marginals, fit_marginals
 from siscm.opinions import Opinions
+from siscm.pair_losses import pair_losses, same_group
 from siscm.partition import Groups
-from siscm.progress import run_all
-from siscm.sweep import (
-    Cell,
-    PairLosses,
-    draw_panel,
-    grid,
-    pair_losses,
-    partition_and_score,
-    same_group,
-    stream,
-)
-from siscm.synthetic import GROUP_SIZES, SyntheticPanel, sparsify
+from siscm.sweep import Cell, Given, grid, partition_and_score, run_each
+from siscm.synthetic import GROUP_SIZES, sparsify
 
 TRUE = "true"
 """The name of the marginals that opinions were drawn from."""
@@ -74,8 +66,8 @@ opinions, or blind to 15 of 20 features; and the paper's choice on real data, of
 
 MARGINALS = (TRUE, *LEARNERS)
 
-N_TRAIN = (10, 20, 50, 100, 200, 400, 1000)
-"""Training instances m: some of the sweep's, and one that is larger."""
+RUNS = tuple(grid(2, (10, 20, 50, 100, 200, 400, 1000), (0.1, 0.6)))
+"""Of training instances m some of the sweep's, and one that is larger."""
 
 MIN_PROBA = 1e-8
 """Floor of learned probabilities, as in :class:`siscm.GumbelMaxSISCM`."""
@@ -121,9 +113,7 @@ def learn(
 def learned_sweep(
     seed: int = 0,
     *,
-    n_train: Sequence[int] = N_TRAIN,
-    sparsities: Sequence[float] = (0.1, 0.6),
-    n_repeats: int = 2,
+    runs: Sequence[Cell] = RUNS,
     n_test: int = 100,
     marginals: Sequence[str] = MARGINALS,
     group_sizes: Sequence[int] = GROUP_SIZES,
@@ -132,22 +122,14 @@ def learned_sweep(
     r"""Run the synthetic sweep with true and with learned marginals, side by side.
 
     Experts, instances, opinions, gaps and restarts are those of :func:`siscm.sweep.sweep` with
-    the same seed, so that only the marginals differ. The numbers do not depend on ``n_jobs``.
+    the same seed, so that only the marginals differ.
 
     Parameters
     ----------
-    seed
-        As in :func:`siscm.sweep.sweep`.
-    n_train, sparsities, n_repeats
-        The grid: m, s, and how many sets of experts.
-    n_test
-        Test instances: the first of the sweep's.
+    seed, runs, n_test, group_sizes, n_jobs
+        As in :func:`siscm.sweep.run_each`.
     marginals
         Some of :data:`MARGINALS`.
-    group_sizes
-        As in the paper by default.
-    n_jobs
-        Processes, as in joblib; -1 takes all cores.
 
     Returns
     -------
@@ -168,55 +150,38 @@ def learned_sweep(
     Raises
     ------
     ValueError
-        As :func:`siscm.sweep.sweep`.
+        As :func:`siscm.sweep.run_each`.
     """
-    # The longest first, so that no process is left alone with one at the end.
-    runs = sorted(grid(n_repeats, n_train, sparsities), key=lambda run: -run.n_train)
-    panels = [
-        draw_panel(seed, repeat, 2 * max(n_train), n_test, group_sizes)
-        for repeat in range(n_repeats)
-    ]
-    true_losses = [pair_losses(test) for _, test in panels]
-    tasks = [
-        (run, name, *panels[run.repeat], max(n_train), true_losses[run.repeat], stream(seed, run))
-        for run, name in product(runs, marginals)
-    ]
-    table = pd.DataFrame(run_all(_run, tasks, len(tasks), n_jobs))
-    table.columns = table.columns.str.replace("_true", "_planted")
-    return table.sort_values(["repeat", "m", "s"], kind="stable", ignore_index=True)
+    function = partial(_rows, marginals=marginals)
+    rows = chain(*run_each(function, runs, seed, n_test, group_sizes, n_jobs))
+    return pd.DataFrame(rows).rename(columns=lambda name: name.replace("_true", "_planted"))
 
 
-def _run(
-    run: Cell,
-    name: str,
-    both: SyntheticPanel,
-    test: SyntheticPanel,
-    largest: int,
-    true_losses: Mapping[str, PairLosses],
-    rng: np.random.Generator,
-) -> dict[str, str | float]:
-    """One row: thin out, learn, build the graph, partition it, and score.
+def _rows(given: Given, marginals: Sequence[str]) -> list[dict[str, str | float]]:
+    """The rows of one run."""
+    return [_row(given, name) for name in marginals]
 
-    The panel ``both`` has instances for the graph, and from ``largest`` on others to learn from.
-    """
-    train, apart = (both.part(start, start + run.n_train) for start in (0, largest))
-    kept = sparsify(train.opinions, run.sparsity, rng)
+
+def _row(given: Given, name: str) -> dict[str, str | float]:
+    """Learn, build the graph, partition it, and score."""
+    train, test, kept = given.train, given.test, given.kept
     if name == TRUE:
-        log_p, log_p_test, losses = train.log_marginals, test.log_marginals, true_losses
+        log_p, log_p_test, losses = train.log_marginals, test.log_marginals, given.losses
     else:
-        classifier, other = LEARNERS[name]
-        own = deepcopy(rng)  # the restarts below use a stream that nothing here has drawn from
-        source = apart if other else train
-        seen = sparsify(apart.opinions, run.sparsity, own) if other else kept
-        learned = learn(classifier, source.X, seen, np.concatenate([train.X, test.X]), own)
+        classifier, apart = LEARNERS[name]
+        rng = deepcopy(given.rng)  # restarts use a stream that nothing here has drawn from
+        if apart:
+            source, seen = given.apart, sparsify(given.apart.opinions, given.cell.sparsity, rng)
+        else:
+            source, seen = train, kept
+        learned = learn(classifier, source.X, seen, np.concatenate([train.X, test.X]), rng)
         log_p, log_p_test = np.split(learned, [len(train.X)])
         losses = pair_losses(test, log_p_test)
     graph = SimilarityGraph.from_opinions(log_p, kept)
     errors = squared_error(log_p_test, test.log_marginals)
     return {
-        **partition_and_score(run, graph, train.groups, losses, rng),
+        **partition_and_score(given, graph, losses),
         "marginals": name,
-        "opinions": len(kept),
         "error": float(np.median(np.sqrt(errors.mean(axis=0)))),
         **_violations(graph, train.groups),
         **{f"{loss}_copy": value for loss, value in copy_losses(test.opinions).items()},

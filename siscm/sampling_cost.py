@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
+from functools import partial
+from itertools import chain
 
 import numpy as np
 import pandas as pd
@@ -21,10 +23,11 @@ from siscm.checks import BoolArray, FloatArray, IntArray, check_count
 from siscm.graph import SimilarityGraph
 from siscm.gumbel import counterfactual_probabilities
 from siscm.inference import predict
+from siscm.pair_losses import same_group
 from siscm.recovery import adjusted_rand
 from siscm.released import frequencies, graph_by_draws
-from siscm.sweep import N_RESTARTS, Cell, about, draw_panel, same_group, stream
-from siscm.synthetic import GROUP_SIZES, SyntheticPanel, sparsify
+from siscm.sweep import N_RESTARTS, Cell, Given, about, run_each
+from siscm.synthetic import GROUP_SIZES, SyntheticPanel
 
 RUNS = (Cell(0, 20, 0.6), Cell(0, 100, 0.8), Cell(0, 50, 0.6))
 """Runs of the sweep that are looked at: two that are hard to partition, and an easier one."""
@@ -87,27 +90,17 @@ def sampling_cost(
     """
     for number in (n_draws, *n_samples):
         check_count(number, "each number of draws")
-    rows: list[dict[str, float]] = []
-    for run in runs:
-        train, test = draw_panel(seed, run.repeat, run.n_train, n_test, group_sizes)
-        rows += _compare(run, train, test, n_samples, n_draws, stream(seed, run))
-    return pd.DataFrame(rows)
+    function = partial(_compare, n_samples=n_samples, n_draws=n_draws)
+    return pd.DataFrame(chain(*run_each(function, runs, seed, n_test, group_sizes)))
 
 
-def _compare(
-    run: Cell,
-    train: SyntheticPanel,
-    test: SyntheticPanel,
-    n_samples: Sequence[int],
-    n_draws: int,
-    rng: np.random.Generator,
-) -> Iterator[dict[str, float]]:
+def _compare(given: Given, n_samples: Sequence[int], n_draws: int) -> Iterator[dict[str, float]]:
     """The rows of one run."""
-    kept, log_p = sparsify(train.opinions, run.sparsity, rng), train.log_marginals
+    kept, log_p, rng = given.kept, given.train.log_marginals, given.rng
     exact = SimilarityGraph.from_opinions(log_p, kept)
     found = partition.greedy(exact, N_RESTARTS, rng=deepcopy(rng))
-    expected, truth = _inferred(test)
-    known = about(run, exact, train.groups)
+    expected, truth = _inferred(given.test)
+    known = about(given, exact)
     for draws in (*n_samples, np.inf):
         for draw, own in enumerate(rng.spawn(n_draws)):
             if np.isfinite(draws):
@@ -125,7 +118,7 @@ def _compare(
                 "predictions": _share(predict(inferred) != predict(expected)),
                 "zero_one": _share(predict(inferred) != truth),
                 "ari_exact": adjusted_rand(groups, found),
-                "ari_planted": adjusted_rand(groups, train.groups),
+                "ari_planted": adjusted_rand(groups, given.train.groups),
             }
 
 

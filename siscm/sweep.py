@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from itertools import product
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from siscm import partition
-from siscm.checks import BoolArray, FloatArray, IntArray, check_count, check_share
-from siscm.evaluation import log_loss
+from siscm.checks import check_count, check_share
 from siscm.graph import SimilarityGraph
-from siscm.gumbel import counterfactual_probabilities
 from siscm.opinions import Opinions
-from siscm.partition import Groups, group_of
-from siscm.progress import run_all
+from siscm.pair_losses import PairLosses, pair_losses, same_group
+from siscm.partition import Groups
+from siscm.progress import Item, run_all
 from siscm.recovery import adjusted_rand
 from siscm.synthetic import GROUP_SIZES, SyntheticPanel, make_synthetic_panel, sparsify
 
@@ -36,80 +35,11 @@ Thin = Callable[[Opinions, float, np.random.Generator], Opinions]
 """From the opinions of everybody and a sparsity to those that stay."""
 
 
-class PairLosses(NamedTuple):
-    """Mean losses on test instances, from which the loss under any partition is a sum.
-
-    Parameters
-    ----------
-    shared
-        (H, H): entry [h, h'] is the loss of inferring h' from h as if they shared a noise.
-    alone
-        (H,): the loss of an expert's marginal.
-    """
-
-    shared: FloatArray
-    alone: FloatArray
-
-    def all_pairs(self, groups: Groups) -> float:
-        """Mean over all ordered pairs of experts; across groups the marginal predicts."""
-        inside = same_group(groups, len(self.alone))
-        loss = np.where(inside, self.shared, self.alone)
-        return float(loss[~np.eye(len(loss), dtype=bool)].mean())
-
-    def own_group(self, groups: Groups) -> float:
-        """Mean over targets, the observed expert drawn from the target's group, as it is scored.
-
-        Whoever is alone is predicted by her marginal. The released code's rule, in expectation
-        over whom it draws: a model is asked only about pairs that it believes to be similar.
-        """
-        inside = same_group(groups, len(self.alone)) & ~np.eye(len(self.alone), dtype=bool)
-        others = inside.sum(axis=0)
-        from_others = np.where(inside, self.shared, 0.0).sum(axis=0) / np.maximum(others, 1)
-        return float(np.where(others > 0, from_others, self.alone).mean())
-
-
-def pair_losses(panel: SyntheticPanel, log_p: FloatArray | None = None) -> dict[str, PairLosses]:
-    """0/1 loss and log-loss of every ordered pair of experts.
-
-    The log-loss is taken after mixing in a little of the uniform distribution, as everywhere
-    (:data:`siscm.evaluation.UNIFORM_WEIGHT`).
-
-    Parameters
-    ----------
-    panel
-        Test instances, on which every expert gave an opinion.
-    log_p
-        Log-marginals (n, H, k) to infer with, learned ones for instance; default the true ones.
-    """
-    log_p, said = panel.log_marginals if log_p is None else log_p, panel.opinions.labels
-    rows = [
-        _losses(counterfactual_probabilities(log_p[:, [h]], log_p, said[:, [h]]), said)
-        for h in range(len(panel.weights))
-    ]
-    alone = _losses(np.exp(log_p), said)
-    return {loss: PairLosses(np.stack([row[loss] for row in rows]), alone[loss]) for loss in alone}
-
-
-def _losses(law: FloatArray, said: IntArray) -> dict[str, FloatArray]:
-    """Mean over instances of both losses of predictions (n, H, k), for each expert."""
-    chance = np.take_along_axis(law, said[..., None], axis=-1)[..., 0]
-    return {
-        "zero_one": (law.argmax(axis=-1) != said).mean(axis=0),
-        "log": log_loss(chance, law.shape[-1]).mean(axis=0),
-    }
-
-
 def edge_ratio(graph: SimilarityGraph, groups: Groups) -> float:
     """Of the pairs that can be similar, the share that are: r of the paper; NaN without an edge."""
     edges = graph.edges
     count = int(edges.sum())
     return float(edges[same_group(groups, len(edges))].sum() / count) if count else float("nan")
-
-
-def same_group(groups: Groups, n_experts: int) -> BoolArray:
-    """(H, H): whether two experts are in one group."""
-    number = group_of(groups, range(n_experts))
-    return np.asarray(number[:, None] == number)
 
 
 @dataclass(frozen=True)
@@ -138,8 +68,12 @@ class Cell:
             raise ValueError(f"sparsity is {self.sparsity}; round it to three decimals.")
 
 
-def grid(n_repeats: int, n_train: Sequence[int], sparsities: Sequence[float]) -> list[Cell]:
-    """All runs of a grid.
+def grid(
+    n_repeats: int = N_REPEATS,
+    n_train: Sequence[int] = N_TRAIN,
+    sparsities: Sequence[float] = SPARSITIES,
+) -> list[Cell]:
+    """All runs of a grid, by default of the paper's.
 
     Raises
     ------
@@ -150,56 +84,114 @@ def grid(n_repeats: int, n_train: Sequence[int], sparsities: Sequence[float]) ->
     return [Cell(*of) for of in product(range(n_repeats), n_train, sparsities)]
 
 
-def about(cell: Cell, graph: SimilarityGraph, planted: Groups) -> dict[str, float]:
-    """Which run it is (``repeat``, ``m``, ``s``), and how hard (``edges``, ``edge_ratio``)."""
-    return {
-        "repeat": cell.repeat,
-        "m": cell.n_train,
-        "s": cell.sparsity,
-        "edges": int(graph.edges.sum()) // 2,
-        "edge_ratio": edge_ratio(graph, planted),
-    }
+RUNS = tuple(grid())
+"""The paper's."""
 
 
-def run_cell(
-    cell: Cell,
-    train: SyntheticPanel,
-    losses: Mapping[str, PairLosses],
-    rng: np.random.Generator,
-    thin: Thin = sparsify,
-) -> dict[str, float]:
-    """Thin out the opinions, build the graph with true marginals, partition it, and score.
+@dataclass(frozen=True)
+class Given:
+    """What a run has to work with.
 
     Parameters
     ----------
     cell
-        What to run.
-    train
-        Training instances; the first ``n_train`` of them are used.
-    losses
-        Of every pair on the test instances.
+        Which run it is.
+    train, kept
+        Training instances, and the opinions about them that stay.
+    apart
+        As many other instances, with all opinions.
+    test, losses
+        Test instances, and what :func:`pair_losses` says of them.
     rng
-        Picks the opinions that stay and where Algorithm 1 starts.
+        Random numbers that nothing else is drawn from, whatever else is run.
+    """
+
+    cell: Cell
+    train: SyntheticPanel
+    kept: Opinions
+    apart: SyntheticPanel
+    test: SyntheticPanel
+    losses: Mapping[str, PairLosses]
+    rng: np.random.Generator
+
+
+def run_each(
+    function: Callable[[Given], Item],
+    runs: Sequence[Cell],
+    seed: int,
+    n_test: int,
+    group_sizes: Sequence[int],
+    n_jobs: int = 1,
+    thin: Thin = sparsify,
+) -> list[Item]:
+    """What a function finds in each run, in their order.
+
+    Each repeat has experts, training and test instances of its own; within a repeat a larger
+    training set begins with the smaller ones. The numbers do not depend on ``n_jobs``. A bar
+    shows the progress on a terminal, and nowhere else.
+
+    Parameters
+    ----------
+    function
+        From what a run is given to what is found in it.
+    runs, seed
+        Every run has a stream of its own that is spawned from the seed.
+    n_test, group_sizes
+        As in :func:`draw_panel`.
+    n_jobs
+        Processes, as in joblib; -1 takes all cores.
     thin
         What sparsity means.
+
+    Raises
+    ------
+    ValueError
+        If there is no run, or :func:`draw_panel` refuses the sizes.
     """
-    part = train.part(0, cell.n_train)
-    kept = thin(part.opinions, cell.sparsity, rng)
-    graph = SimilarityGraph.from_opinions(part.log_marginals, kept)
-    return partition_and_score(cell, graph, part.groups, losses, rng) | {"opinions": len(kept)}
+    largest, repeats = max(run.n_train for run in runs), {run.repeat for run in runs}
+    panels = {k: draw_panel(seed, k, 2 * largest, n_test, group_sizes) for k in repeats}
+    tests = ((test,) for _, test in panels.values())
+    losses = run_all(pair_losses, tests, len(panels), n_jobs, "test sets")
+    losses_of = dict(zip(panels, losses, strict=True))
+
+    def given(cell: Cell) -> Given:
+        both, test = panels[cell.repeat]
+        train, apart = (both.part(start, start + cell.n_train) for start in (0, largest))
+        rng = stream(seed, cell)
+        kept = thin(train.opinions, cell.sparsity, rng)
+        return Given(cell, train, kept, apart, test, losses_of[cell.repeat], rng)
+
+    # The longest first, so that no process is left alone with one at the end.
+    order = np.argsort([-run.n_train for run in runs], kind="stable")
+    found = run_all(function, ((given(runs[i]),) for i in order), len(runs), n_jobs)
+    return [found[i] for i in np.argsort(order)]
+
+
+def about(given: Given, graph: SimilarityGraph) -> dict[str, float]:
+    """Which run it is (``repeat``, ``m``, ``s``), and how hard (``edges``, ``edge_ratio``)."""
+    return {
+        "repeat": given.cell.repeat,
+        "m": given.cell.n_train,
+        "s": given.cell.sparsity,
+        "opinions": len(given.kept),
+        "edges": int(graph.edges.sum()) // 2,
+        "edge_ratio": edge_ratio(graph, given.train.groups),
+    }
+
+
+def run_cell(given: Given) -> dict[str, float]:
+    """Build the graph with true marginals, partition it, and score."""
+    graph = SimilarityGraph.from_opinions(given.train.log_marginals, given.kept)
+    return partition_and_score(given, graph, given.losses)
 
 
 def partition_and_score(
-    cell: Cell,
-    graph: SimilarityGraph,
-    planted: Groups,
-    losses: Mapping[str, PairLosses],
-    rng: np.random.Generator,
+    given: Given, graph: SimilarityGraph, losses: Mapping[str, PairLosses]
 ) -> dict[str, float]:
     """What :func:`about` says of a run, what Algorithm 1 finds, and what each model loses."""
-    found = partition.greedy(graph, N_RESTARTS, rng=rng)
-    alone = [[h] for h in range(len(graph.experts))]
-    row = about(cell, graph, planted) | {
+    planted, alone = given.train.groups, [[h] for h in range(len(graph.experts))]
+    found = partition.greedy(graph, N_RESTARTS, rng=deepcopy(given.rng))
+    row = about(given, graph) | {
         "groups": len(found),
         "objective": partition.objective(graph, found),
         "ari": adjusted_rand(found, planted),
@@ -215,30 +207,20 @@ def partition_and_score(
 def sweep(
     seed: int = 0,
     *,
-    n_train: Sequence[int] = N_TRAIN,
-    sparsities: Sequence[float] = SPARSITIES,
-    n_repeats: int = N_REPEATS,
+    runs: Sequence[Cell] = RUNS,
     n_test: int = N_TEST,
     group_sizes: Sequence[int] = GROUP_SIZES,
     thin: Thin = sparsify,
     n_jobs: int = 1,
 ) -> pd.DataFrame:
-    """Run the synthetic experiment of Appendix C: every m, every s, some repeats.
-
-    Each repeat has experts, training and test instances of its own; within a repeat a larger
-    training set begins with the smaller ones. The numbers do not depend on ``n_jobs``. A bar
-    shows the progress on a terminal, and nowhere else.
+    """Run the synthetic experiment of Appendix C.
 
     Parameters
     ----------
-    seed
-        Every run has a stream of its own that is spawned from it.
-    n_train, sparsities, n_repeats, n_test, group_sizes
-        The grid, and the panel's sizes; as in the paper by default.
+    seed, runs, n_test, group_sizes, n_jobs
+        As in :func:`run_each`; as in the paper by default.
     thin
         What sparsity means: :func:`siscm.released.thin_out` is the other reading.
-    n_jobs
-        Processes, as in joblib; -1 takes all cores.
 
     Returns
     -------
@@ -251,19 +233,9 @@ def sweep(
     Raises
     ------
     ValueError
-        If the grid is empty, a number is no positive whole number, :class:`Cell` refuses a
-        sparsity, there are more test instances than the paper's, or fewer than two experts.
+        As :func:`run_each`.
     """
-    cells = grid(n_repeats, n_train, sparsities)
-    panels = [
-        draw_panel(seed, repeat, max(n_train), n_test, group_sizes) for repeat in range(n_repeats)
-    ]
-    losses = run_all(pair_losses, ((test,) for _, test in panels), n_repeats, n_jobs, "test sets")
-    tasks = (
-        (cell, panels[cell.repeat][0], losses[cell.repeat], stream(seed, cell), thin)
-        for cell in cells
-    )
-    return pd.DataFrame(run_all(run_cell, tasks, len(cells), n_jobs))
+    return pd.DataFrame(run_each(run_cell, runs, seed, n_test, group_sizes, n_jobs, thin))
 
 
 def draw_panel(

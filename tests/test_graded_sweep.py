@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 
 from siscm.graded_sweep import LIKELIHOOD, MARGINALS, PAPER, TOLERANT, graded_sweep
-from siscm.sweep import sweep
+from siscm.sweep import Cell, grid, sweep
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
-SMALL = {"n_train": (20, 60), "sparsities": (0.1, 0.5), "n_repeats": 1, "group_sizes": (4, 5, 6)}
+SMALL = {"runs": grid(1, (20, 60), (0.1, 0.5)), "group_sizes": (4, 5, 6)}
 
 
 @pytest.fixture(scope="module")
@@ -33,9 +33,7 @@ def test_every_rule_where_it_is_tried(small: pd.DataFrame) -> None:
 
 
 def test_the_papers_rule_with_true_marginals_is_the_papers_sweep(small: pd.DataFrame) -> None:
-    runs = sweep(
-        0, n_train=(20, 60), sparsities=(0.1, 0.5), n_repeats=1, n_test=5, group_sizes=(4, 5, 6)
-    )
+    runs = sweep(**SMALL, n_test=5)
     mine = small[(small["rule"] == PAPER) & (small["marginals"] == "true")]
     both = mine.merge(runs, on=["repeat", "m", "s"], suffixes=("", "_sweep"))
     assert len(both) == 4
@@ -56,7 +54,7 @@ def test_likelihood_finds_what_was_planted(small: pd.DataFrame) -> None:
 
 def test_where_nearly_nobody_meets_one_group_predicts_better() -> None:
     """And the likeliest groups are still reported, and nearer to what was planted."""
-    runs = graded_sweep(n_train=(100,), sparsities=(0.95,), n_repeats=6, marginals=["true"])
+    runs = graded_sweep(runs=grid(6, (100,), (0.95,)), marginals=["true"])
     assert list(runs["marginals"].unique()) == ["true"]
     found = runs[runs["rule"] == LIKELIHOOD]
     assert found["one_group"].mean() > 0.5
@@ -73,6 +71,7 @@ def test_learned_habits_break_the_papers_rule_and_a_tolerance_mends_it(small: pd
 
 
 def test_workers_and_other_runs_change_nothing(small: pd.DataFrame) -> None:
-    again = graded_sweep(**{**SMALL, "sparsities": (0.5,)}, n_jobs=2)
+    fewer = [Cell(0, 20, 0.5), Cell(0, 60, 0.5)]
+    again = graded_sweep(**(SMALL | {"runs": fewer}), n_jobs=2)
     expected = small[small["s"] == 0.5].reset_index(drop=True)
     pd.testing.assert_frame_equal(again, expected)

@@ -16,7 +16,7 @@ from siscm import SimilarityGraph, greedy_or_optimal, partition
 from siscm.greedy_or_optimal import METHODS, RUNS, compare, record, summary
 from siscm.pages import ROOT, expected
 from siscm.partition import TOLERANCE, ExactPartition
-from siscm.sweep import N_REPEATS, N_TRAIN, SPARSITIES, Cell, sweep
+from siscm.sweep import N_REPEATS, N_TRAIN, SPARSITIES, Cell, grid, sweep
 
 SIZES = (5, 6, 7)
 SOME = (Cell(0, 10, 0.6), Cell(1, 10, 0.6), Cell(0, 60, 0.9), Cell(0, 60, 0.1))
@@ -80,7 +80,7 @@ def test_what_is_not_proven_is_measured_from_the_bound(monkeypatch: pytest.Monke
 
 def test_graphs_and_greedy_are_those_of_the_sweep(frame: pd.DataFrame) -> None:
     theirs = sweep(
-        4, n_train=(10, 60), sparsities=(0.1, 0.6, 0.9), n_repeats=2, n_test=50, group_sizes=SIZES
+        4, runs=grid(2, (10, 60), (0.1, 0.6, 0.9)), n_test=50, group_sizes=SIZES
     ).set_index(["repeat", "m", "s"])
     ours = frame[frame["method"] == "greedy"].set_index(["repeat", "m", "s"])
     theirs = theirs.loc[ours.index]

@@ -21,11 +21,11 @@ from siscm.learned_sweep import (
     learned_sweep,
 )
 from siscm.opinions import Opinions
-from siscm.sweep import sweep
+from siscm.sweep import Cell, grid, sweep
 from siscm.synthetic import log_marginals, make_synthetic_panel, sparsify
 
 SIZES = (2, 3, 1)
-SMALL = {"n_train": (12, 150), "sparsities": (0.2,), "n_repeats": 2, "n_test": 50}
+SMALL = {"runs": grid(2, (12, 150), (0.2,)), "n_test": 50}
 
 
 @pytest.fixture(scope="module")
@@ -42,8 +42,8 @@ def test_a_row_a_run_and_kind_and_the_same_numbers_for_any_number_of_processes(f
 
 
 def test_with_true_marginals_it_is_the_sweep() -> None:
-    grid = SMALL | {"group_sizes": SIZES}
-    theirs, ours = sweep(3, **grid), learned_sweep(3, **grid, marginals=[TRUE])
+    small = SMALL | {"group_sizes": SIZES}
+    theirs, ours = sweep(3, **small), learned_sweep(3, **small, marginals=[TRUE])
     shared = ["repeat", "m", "s", "opinions", "edges", "edge_ratio", "groups", "ari"]
     pd.testing.assert_frame_equal(ours[shared], theirs[shared])
     for loss in ("zero_one", "log"):
@@ -52,7 +52,7 @@ def test_with_true_marginals_it_is_the_sweep() -> None:
 
 
 def test_a_run_does_not_hang_on_what_else_is_run(frame) -> None:
-    fewer = SMALL | {"n_train": (12,), "n_repeats": 1}
+    fewer = SMALL | {"runs": [Cell(0, 12, 0.2)]}
     found = learned_sweep(3, **fewer, marginals=["naive Bayes", "logit"], group_sizes=SIZES)
     assert found["marginals"].tolist() == ["naive Bayes", "logit"]
     same = frame.query("m == 12 and repeat == 0").set_index("marginals")
@@ -91,11 +91,11 @@ def test_only_the_marginals_differ_and_apart_means_other_instances(monkeypatch) 
         return log_marginals(X_wanted, panel.weights)
 
     monkeypatch.setattr("siscm.learned_sweep.learn", all_knowing)
-    grid = {"n_train": (m,), "sparsities": (0.6,), "n_repeats": 1, "n_test": 10}
-    found = learned_sweep(0, **grid).drop(columns="marginals")
+    run = Cell(0, m, 0.6)
+    found = learned_sweep(0, runs=[run], n_test=10).drop(columns="marginals")
     assert used == [1000 + m if LEARNERS[name].apart else 1000 for name in LEARNERS]
     used.clear()
-    learned_sweep(0, **(grid | {"n_train": (4, m)}), marginals=["logit, apart"])
+    learned_sweep(0, runs=[Cell(0, 4, 0.6), run], n_test=10, marginals=["logit, apart"])
     assert used == [1000 + m] * 2  # after the largest training set, for the smaller one too
     assert found["ari"].lt(1).all()
     for column in found:
@@ -153,11 +153,10 @@ def test_violations_by_hand() -> None:
     assert _violations(graph, [[0], [1], [2]])["violation_rate"] == 0.2  # the lowest
 
 
-def test_rows_are_sorted_by_repeat_m_and_s() -> None:
-    grid = {"n_train": (8, 5), "sparsities": (0.5, 0.1), "n_repeats": 2, "n_test": 5}
-    found = learned_sweep(0, **grid, marginals=[TRUE], group_sizes=SIZES)
-    order = [(r, m, s) for r in (0, 1) for m in (5, 8) for s in (0.1, 0.5)]
-    assert list(zip(found["repeat"], found["m"], found["s"], strict=True)) == order
+def test_rows_are_in_the_order_of_the_runs() -> None:
+    runs = grid(2, (5, 8), (0.5, 0.1))
+    found = learned_sweep(0, runs=runs, n_test=5, marginals=[TRUE], group_sizes=SIZES)
+    assert [Cell(*of) for of in zip(found["repeat"], found["m"], found["s"], strict=True)] == runs
 
 
 def test_copying_is_wrong_as_often_as_two_experts_differ() -> None:

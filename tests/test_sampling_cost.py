@@ -12,8 +12,9 @@ import pytest
 from siscm import sampling_cost as module
 from siscm.graph import SimilarityGraph
 from siscm.gumbel import monte_carlo_probabilities
+from siscm.pair_losses import pair_losses, same_group
 from siscm.sampling_cost import sampling_cost
-from siscm.sweep import Cell, draw_panel, pair_losses, same_group, sweep
+from siscm.sweep import Cell, draw_panel, sweep
 
 SIZES = (3, 4, 2)
 SMALL = {"n_samples": (20, 2000), "n_draws": 6, "n_test": 40, "group_sizes": SIZES}
@@ -93,7 +94,7 @@ def test_a_weight_of_zero_is_on_the_side_of_those_below(
 
 def test_runs_are_those_of_the_sweep(frame: pd.DataFrame) -> None:
     """With so many draws that nothing changes, the groups are those that the sweep finds."""
-    theirs = sweep(3, n_train=(30,), sparsities=(0.3,), n_repeats=1, group_sizes=SIZES).iloc[0]
+    theirs = sweep(3, runs=[RUN], group_sizes=SIZES).iloc[0]
     assert (frame[["edges", "edge_ratio"]] == theirs[["edges", "edge_ratio"]]).all(axis=None)
     ours = sampling_cost(
         3, runs=[RUN], n_samples=[10**9], n_draws=1, n_test=5, group_sizes=SIZES

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from itertools import permutations, product
 
 import numpy as np
@@ -12,11 +13,21 @@ import pytest
 from siscm import SimilarityGraph, gumbel, partition
 from siscm.evaluation import UNIFORM_WEIGHT
 from siscm.opinions import Opinions
-from siscm.released import thin_out
-from siscm.sweep import MODELS, Cell, draw_panel, edge_ratio, pair_losses, run_cell, stream, sweep
+from siscm.pair_losses import pair_losses
+from siscm.sweep import (
+    MODELS,
+    Cell,
+    draw_panel,
+    edge_ratio,
+    grid,
+    run_cell,
+    run_each,
+    stream,
+    sweep,
+)
 from siscm.synthetic import make_synthetic_panel, sparsify
 
-SMALL = {"n_train": (10, 150), "sparsities": (0.1, 0.6), "n_repeats": 2, "n_test": 60}
+SMALL = {"runs": grid(2, (10, 150), (0.1, 0.6)), "n_test": 60}
 SIZES = (2, 3, 1)
 
 
@@ -72,8 +83,7 @@ def test_a_row_a_run_and_the_same_numbers_for_any_number_of_processes(runs) -> N
 
 
 def test_a_run_does_not_hang_on_what_else_is_run(runs) -> None:
-    fewer = SMALL | {"n_train": (10,), "sparsities": (0.6,), "n_repeats": 1}
-    fewer = sweep(3, **fewer, group_sizes=SIZES)
+    fewer = sweep(3, runs=[Cell(0, 10, 0.6)], n_test=60, group_sizes=SIZES)
     same = runs.query("s == 0.6 and m == 10 and repeat == 0").reset_index(drop=True)
     pd.testing.assert_frame_equal(fewer, same)
 
@@ -107,17 +117,31 @@ def test_what_sparsity_means_can_be_given(runs) -> None:
 
 
 def test_a_run_starts_algorithm_1_from_its_own_stream(monkeypatch) -> None:
-    panel = make_synthetic_panel(10, np.random.default_rng(0), group_sizes=SIZES)
-    rng, given = np.random.default_rng(1), []
+    cell, states = Cell(0, 10, 0.5), []
     greedy = partition.greedy
 
     def watched(graph, n_restarts, *, rng):
-        given.append(rng)
+        states.append(rng.bit_generator.state)
         return greedy(graph, n_restarts, rng=rng)
 
     monkeypatch.setattr(partition, "greedy", watched)
-    run_cell(Cell(0, 10, 0.5), panel, pair_losses(panel), rng)
-    assert given == [rng]
+    run_each(run_cell, [cell], 3, 5, SIZES)
+    rng = stream(3, cell)
+    sparsify(draw_panel(3, 0, 10, 5, SIZES)[0].opinions, 0.5, rng)
+    assert states == [rng.bit_generator.state]
+
+
+def test_what_is_found_is_in_the_order_of_the_runs() -> None:
+    """Each of the instances that are its own, and others as many, whatever runs first."""
+    runs = [Cell(1, 3, 0.0), Cell(0, 5, 0.0), Cell(0, 2, 0.0)]
+    found = run_each(lambda given: given, runs, 3, 4, SIZES)
+    assert [given.cell for given in found] == runs
+    for given in found:
+        both, test = draw_panel(3, given.cell.repeat, 10, 4, SIZES)
+        m = given.cell.n_train
+        np.testing.assert_array_equal(given.train.X, both.X[:m])
+        np.testing.assert_array_equal(given.apart.X, both.X[5 : 5 + m])
+        np.testing.assert_array_equal(given.test.X, test.X)
 
 
 def test_more_data_finds_the_planted_groups(runs) -> None:
@@ -141,7 +165,7 @@ def test_fewer_test_instances_are_the_first_of_more() -> None:
 
 
 def test_two_opinions_an_instance_are_enough_to_run() -> None:
-    found = sweep(0, n_train=(4,), sparsities=(1.0,), n_repeats=1, n_test=5, group_sizes=SIZES)
+    found = sweep(0, runs=[Cell(0, 4, 1.0)], n_test=5, group_sizes=SIZES)
     assert found["opinions"].tolist() == [8]
     assert found["edges"].between(0, 4).all()
 
@@ -153,7 +177,7 @@ def test_one_expert_is_refused() -> None:
 
 @pytest.mark.parametrize("sizes", [(2,), (1, 1)])
 def test_two_experts_have_defined_answers(sizes) -> None:
-    found = sweep(0, n_train=(30,), sparsities=(0.0,), n_repeats=1, n_test=5, group_sizes=sizes)
+    found = sweep(0, runs=[Cell(0, 30, 0.0)], n_test=5, group_sizes=sizes)
     assert found["groups"].tolist() == [len(sizes)]
     assert found["ari"].tolist() == [1.0]
 
@@ -162,15 +186,15 @@ def test_two_experts_have_defined_answers(sizes) -> None:
 @pytest.mark.parametrize("name", ["n_train", "n_repeats", "n_test"])
 def test_what_is_no_positive_whole_number_is_refused(name, number) -> None:
     wrong = {name: (10, number) if name == "n_train" else number}
+    make = partial(draw_panel, 0, 0, 10) if name == "n_test" else grid
     with pytest.raises(ValueError, match=f"{name} must be a whole number of at least 1"):
-        sweep(0, **(SMALL | wrong), group_sizes=SIZES)
+        make(**wrong)
 
 
-@pytest.mark.parametrize("thin", [sparsify, thin_out])
 @pytest.mark.parametrize("sparsity", [-0.1, 1.1, np.nan, np.inf])
-def test_a_sparsity_outside_its_range_is_refused(sparsity, thin) -> None:
+def test_a_sparsity_outside_its_range_is_refused(sparsity) -> None:
     with pytest.raises(ValueError, match=f"sparsity is {sparsity}; it must lie between 0 and 1"):
-        sweep(0, **(SMALL | {"sparsities": (0.1, sparsity)}), group_sizes=SIZES, thin=thin)
+        grid(sparsities=(0.1, sparsity))
 
 
 def test_all_opinions_stay_opinions() -> None:

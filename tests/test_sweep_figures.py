@@ -10,7 +10,7 @@ import pytest
 
 from siscm import sweep_figures
 from siscm.pages import expected
-from siscm.sweep import MODELS, N_TRAIN, SPARSITIES, sweep
+from siscm.sweep import MODELS, N_TRAIN, SPARSITIES, grid, sweep
 from siscm.sweep_figures import SHOWN, cells, claims, drift, figures, needed_ratio
 
 
@@ -79,7 +79,7 @@ def test_another_shape_is_drift(recorded) -> None:
 def test_one_size_of_the_recorded_sweep_comes_out_again() -> None:
     """The chapter holds all of it to the record; here, the smallest training sets."""
     ours = expected("synthetic")["ours"]
-    small = figures(sweep(ours["seed"], n_train=(10, 20), n_jobs=2))["cells"]
+    small = figures(sweep(ours["seed"], runs=grid(n_train=(10, 20)), n_jobs=2))["cells"]
     assert len(small) == 2 * len(SPARSITIES)
     recorded = {key: ours["figures"]["cells"][key] for key in small}
     assert list(drift(small, recorded, ours["tolerance"])) == []
