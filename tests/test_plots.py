@@ -84,3 +84,24 @@ def test_pairs_cells_show_edges_and_violations(axes, graph):
     shown = np.asarray(axes.images[0].get_array())[::-1, ::-1]
     np.testing.assert_array_equal(shown == 1, graph.edges)
     np.testing.assert_array_equal(shown == 2, graph.violations > 0)
+
+
+def test_a_line_has_bars_to_both_ends_upwards_or_across(axes):
+    """Also where rounding puts an end a little on the wrong side."""
+    y = pd.Series([0.1, 0.5], index=[3, 7])
+    ends = pd.Series([0.0, 0.5], index=y.index), pd.Series([0.3, 0.5 - 1e-16], index=y.index)
+    plots.draw_line(axes, y, 0, "up", ends)
+    plots.draw_line(axes, y, -1, "across", ends, across=True, linestyle="none")
+    up, across = axes.get_legend_handles_labels()[0]
+    np.testing.assert_allclose(up.lines[0].get_xydata().astype(float), [[3, 0.1], [7, 0.5]])
+    np.testing.assert_allclose(across.lines[0].get_xydata().astype(float), [[0.1, 3], [0.5, 7]])
+    (low, high), (bottom, top) = (bar[:, 1] for bar in up.lines[2][0].get_segments())
+    np.testing.assert_allclose((low, high, bottom, top), (0, 0.3, 0.5, 0.5))
+    np.testing.assert_allclose(across.lines[2][0].get_segments()[0], [[0, 3], [0.3, 3]])
+    assert across.lines[0].get_color() == "black"
+
+
+def test_percents_have_the_digits_that_they_need(axes):
+    plots.name_axes(axes, "share", "rise", percent="xy")
+    words = [axes.xaxis.get_major_formatter()(x, 0) for x in (0.05, 0.975, 0.1 + 0.2, -0.2, 0)]
+    assert words == ["5%", "97.5%", "30%", "\N{MINUS SIGN}20%", "0%"]
