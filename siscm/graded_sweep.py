@@ -73,10 +73,10 @@ def graded_sweep(
     -------
     DataFrame
         A row a run, ``marginals`` and ``rule``: ``ari``, what :func:`siscm.sweep.about` says of
-        the run with the graph of the paper's rule; and where groups
-        are likeliest, ``one_group``, whether one group of all predicts better than these, and
-        ``within`` and ``across``, the sharing :math:`\lambda` in what predicts better of two of
-        one planted group, and of two who are not, means over pairs.
+        the run with the graph of the paper's rule; and where groups are likeliest,
+        ``one_group``, whether one group of all predicts better than these, and ``within`` and
+        ``across``, the sharing :math:`\lambda` in what predicts better of two of one planted
+        group, and of two who are not, means over pairs.
     """
     function = partial(_rows, marginals=marginals, tolerant=tolerant)
     return pd.DataFrame(chain(*run_each(function, runs, seed, 1, group_sizes, n_jobs)))

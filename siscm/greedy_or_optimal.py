@@ -76,7 +76,7 @@ def compare(
     DataFrame
         A row a run (``repeat``, ``m``, ``s``) and ``method``, of :data:`METHODS`:
 
-        - ``edges`` and ``edge_ratio`` of the graph, and ``bound``: no partition into cliques has
+        - what :func:`siscm.sweep.about` says of it, and ``bound``: no partition into cliques has
           a smaller objective. The same for every method;
         - ``objective`` of the groups found; of those planted infinite if two of a group never
           met, for then they are no cliques. ``gap``, by how much it exceeds the bound, and

@@ -70,7 +70,7 @@ def sampling_cost(
     DataFrame
         A row a run (``repeat``, ``m``, ``s``), ``n_samples`` and ``draw``:
 
-        - ``edges`` and ``edge_ratio`` of the graph, the same for every law;
+        - what :func:`siscm.sweep.about` says of it, the same for every law;
         - ``signs``, the share of edges whose weight is of another sign (minus, zero, plus) than
           by the exact law; ``sides``, the share for which that decides whether two experts alone
           would form a group (they do up to zero);

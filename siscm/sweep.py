@@ -101,7 +101,7 @@ class Given:
     apart
         As many other instances, with all opinions.
     test, losses
-        Test instances, and what :func:`pair_losses` says of them.
+        Test instances, and what :func:`siscm.pair_losses.pair_losses` says of them.
     rng
         Random numbers that nothing else is drawn from, whatever else is run.
     """
@@ -168,7 +168,10 @@ def run_each(
 
 
 def about(given: Given, graph: SimilarityGraph) -> dict[str, float]:
-    """Which run it is (``repeat``, ``m``, ``s``), and how hard (``edges``, ``edge_ratio``)."""
+    """Which run it is (``repeat``, ``m``, ``s``), and how hard.
+
+    That is ``opinions``, how many stay, and ``edges`` and ``edge_ratio`` of the graph.
+    """
     return {
         "repeat": given.cell.repeat,
         "m": given.cell.n_train,
