@@ -8,7 +8,6 @@ ordered pairs of opinions of other instances.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,80 +24,63 @@ from siscm.names import plain
 from siscm.noises import pair_law
 from siscm.opinions import Opinions
 from siscm.pairs import opinion_marginals
-from siscm.rivals import DawidSkene, PooledRegression
+from siscm.rivals import fit_dawid_skene, fit_pooled_regression
 
 GRADED = "graded sharing"
 
 
-@dataclass(frozen=True)
-class Graded:
+def graded(model: GradedSISCM) -> Rule:
     """Graded sharing as a rule: the law at the sharing of each pair."""
+    sharing, noise = model.pair_sharing(), model.noise_
 
-    model: GradedSISCM
+    def rule(pairs: Pairs) -> FloatArray:
+        share = sharing[pairs.observed, pairs.target]
+        return pair_law(pairs.log_p_observed, pairs.log_p_target, pairs.label, share, noise)
 
-    def __call__(self, pairs: Pairs) -> FloatArray:
-        """Probabilities (n, k) of what the targets say."""
-        share = self.model.pair_sharing()[pairs.observed, pairs.target]
-        return pair_law(
-            pairs.log_p_observed, pairs.log_p_target, pairs.label, share, self.model.noise_
-        )
+    return rule
 
 
-@dataclass(frozen=True)
-class TimesTable:
+def fit_times_table(pairs: Pairs, said: IntArray) -> Rule:
     r"""Marginal times :math:`P(Y_{h'} = d \mid Y_h = c) / P(Y_{h'} = d)`, one table for all pairs.
 
-    Parameters
-    ----------
-    lift
-        (k, k): observed label first; how much more often a target says each label after it.
+    Training pairs and what their targets said are counted, one added to each cell.
     """
+    k = pairs.log_p_target.shape[-1]
+    counts = np.ones((k, k))
+    np.add.at(counts, (pairs.label, said), 1)
+    joint = counts / counts.sum()
+    # How much more often a target says a label after one observed, whose axis is the first.
+    lift = joint / np.multiply.outer(joint.sum(axis=1), joint.sum(axis=0))
 
-    lift: FloatArray
-
-    @classmethod
-    def fit(cls, pairs: Pairs, said: IntArray) -> TimesTable:
-        """Count training pairs and what their targets said, one added to each cell."""
-        k = pairs.log_p_target.shape[-1]
-        counts = np.ones((k, k))
-        np.add.at(counts, (pairs.label, said), 1)
-        joint = counts / counts.sum()
-        return cls(joint / np.multiply.outer(joint.sum(axis=1), joint.sum(axis=0)))
-
-    def __call__(self, pairs: Pairs) -> FloatArray:
-        """Probabilities (n, k) of what the targets say."""
-        law = np.exp(pairs.log_p_target) * self.lift[pairs.label]
+    def rule(pairs: Pairs) -> FloatArray:
+        law = np.exp(pairs.log_p_target) * lift[pairs.label]
         return np.asarray(law / law.sum(axis=1, keepdims=True))
 
+    return rule
 
-@dataclass(frozen=True)
-class Regression:
+
+def fit_regression(pairs: Pairs, said: IntArray) -> Rule:
     """The supervised way, at its best: a logistic regression from both marginals and the label.
 
     Its inputs are both experts' log-marginals and the label observed, the latter also times the
     observed expert's log-marginals, so that a surprising label can count for more. It knows what
-    :class:`siscm.rivals.PooledRegression` has to learn: each expert's habits.
+    :func:`siscm.rivals.fit_pooled_regression` has to learn: each expert's habits.
     """
 
-    classifier: LogisticRegression
-
-    @classmethod
-    def fit(cls, pairs: Pairs, said: IntArray) -> Regression:
-        """Learn from training pairs and what their targets said."""
-        return cls(LogisticRegression(max_iter=2000).fit(cls._inputs(pairs), said))
-
-    @staticmethod
-    def _inputs(pairs: Pairs) -> FloatArray:
+    def inputs(pairs: Pairs) -> FloatArray:
         p, q = (log - log.mean(axis=1, keepdims=True) for log in (pairs[0], pairs[1]))
         label = np.eye(p.shape[1])[pairs.label]
         crossed = (label[:, :, None] * p[:, None, :]).reshape(len(p), -1)
         return np.concatenate([p, q, label, crossed], axis=1)
 
-    def __call__(self, pairs: Pairs) -> FloatArray:
-        """Probabilities (n, k) of what the targets say."""
+    classifier = LogisticRegression(max_iter=2000).fit(inputs(pairs), said)
+
+    def rule(pairs: Pairs) -> FloatArray:
         law = np.zeros_like(pairs.log_p_target)
-        law[:, self.classifier.classes_] = self.classifier.predict_proba(self._inputs(pairs))
+        law[:, classifier.classes_] = classifier.predict_proba(inputs(pairs))
         return law
+
+    return rule
 
 
 def contest(model: GradedSISCM, X: pd.DataFrame, train: Opinions, test: Opinions) -> pd.DataFrame:
@@ -133,18 +115,18 @@ def contest(model: GradedSISCM, X: pd.DataFrame, train: Opinions, test: Opinions
     model = clone(model).fit(X.loc[train.instances], train)
     learned, said = pairs_of(model.marginals_.out_of_fold_, train)
     rules: dict[str, Rule] = {
-        GRADED: Graded(model),
+        GRADED: graded(model),
         "marginals": marginals_only,
         "copy": copy,
         "fully shared": one_noise,
-        "marginal × table": TimesTable.fit(learned, said),
-        "Dawid–Skene": DawidSkene.fit(train),
+        "marginal × table": fit_times_table(learned, said),
+        "Dawid–Skene": fit_dawid_skene(train),
     }
     scored = model.log_marginals(X.loc[test.instances], test)
-    pooled = PooledRegression.fit(
+    pooled = fit_pooled_regression(
         _means(model.marginals_.out_of_fold_, train), train, _means(scored, test)
     )
-    rules |= {"regression": pooled, "regression on marginals": Regression.fit(learned, said)}
+    rules |= {"regression": pooled, "regression on marginals": fit_regression(learned, said)}
     return judged(rules, scored, test)
 
 

@@ -23,7 +23,7 @@ from siscm.graph import SimilarityGraph
 from siscm.image_features import image_features
 from siscm.preprocessing import preprocess
 from siscm.replay import CNB, GNB, MODEL, Effect, Replay, all_sizes, opinion_sizes
-from siscm.rivals import ProductWithCNB
+from siscm.rivals import fit_product_with_cnb
 from siscm.stability import SEEDS
 
 SHORT = {MODEL: "SI-SCM", GNB: GNB, CNB: CNB}
@@ -117,7 +117,7 @@ def _filter(ours: Replay, data: Cifar10H, joined: Literal["or", "and"]) -> Effec
     if n_missing:
         return Effect(*names, sizes, note=f"needs features of {n_missing:,} more images")
     fitted = describe(data, other)
-    return ours.refitted(*names, fitted, ProductWithCNB.fit(fitted.train))
+    return ours.refitted(*names, fitted, fit_product_with_cnb(fitted.train))
 
 
 def _violations_and_zeros(ours: Replay) -> list[Effect]:

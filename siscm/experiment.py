@@ -8,12 +8,11 @@ from functools import cached_property
 
 import pandas as pd
 
-from siscm import evaluation
+from siscm import evaluation, rivals
 from siscm.baselines import Rule, copy, gumbel_max, marginals_only, one_noise
 from siscm.checks import FloatArray
 from siscm.model import GumbelMaxSISCM
 from siscm.opinions import Opinions
-from siscm.rivals import DawidSkene, MostFrequent, PooledRegression, ProductWithCNB
 
 PAPERS_RULES = ("Gumbel-Max SI-SCM", "GNB", "GNB + CNB")
 """The three rows of the paper's Table 1."""
@@ -101,12 +100,12 @@ def run(X_train: pd.DataFrame, train: Opinions, X_test: pd.DataFrame, test: Opin
     rules: dict[str, Rule] = {
         "Gumbel-Max SI-SCM": gumbel_max,
         "GNB": marginals_only,
-        "GNB + CNB": ProductWithCNB.fit(train),
+        "GNB + CNB": rivals.fit_product_with_cnb(train),
         "copy": copy,
         "one noise for all": one_noise,
-        "most frequent label": MostFrequent.fit(train),
-        "Dawid-Skene": DawidSkene.fit(train),
-        "pooled regression": PooledRegression.fit(
+        "most frequent label": rivals.fit_most_frequent(train),
+        "Dawid-Skene": rivals.fit_dawid_skene(train),
+        "pooled regression": rivals.fit_pooled_regression(
             X_train.loc[train.instances].to_numpy(), train, X
         ),
     }

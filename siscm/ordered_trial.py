@@ -13,7 +13,7 @@ import pandas as pd
 from joblib import Parallel, delayed
 
 from siscm.checks import FloatArray
-from siscm.contest import GRADED, Graded, contest, judged, methods
+from siscm.contest import GRADED, contest, graded, judged, methods
 from siscm.evaluation import log_loss
 from siscm.graded import GradedSISCM
 from siscm.noises import Noise
@@ -93,7 +93,7 @@ def _losses(
     for noise in get_args(Noise):
         model = GradedSISCM(marginals, noise).fit(X.loc[train.instances], train)
         scored = model.log_marginals(X.loc[test.instances], test)
-        by_noise |= _mean_losses(judged({f"{GRADED}, {noise}": Graded(model)}, scored, test))
+        by_noise |= _mean_losses(judged({f"{GRADED}, {noise}": graded(model)}, scored, test))
     found = _mean_losses(contest(GradedSISCM(marginals), X, train, test))
     return {f"{GRADED}, likeliest": found.pop(GRADED), **by_noise, **found}
 

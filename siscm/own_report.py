@@ -16,7 +16,7 @@ import pandas as pd
 
 from siscm.baselines import Rule, copy, marginals_only
 from siscm.calibration import calibration
-from siscm.contest import GRADED, Graded, judged, standings
+from siscm.contest import GRADED, graded, judged, standings
 from siscm.graded import GradedSISCM
 from siscm.names import as_index, plain
 from siscm.opinions import Opinions
@@ -244,7 +244,7 @@ def out_of_fold(
         out[several[part::n_folds]] = True
         train, test = (said.select(instances=said.instances[kept]) for kept in (~out, out))
         model = _fitted(panel, train, noise)
-        rules: dict[str, Rule] = {GRADED: Graded(model), "marginals": marginals_only, "copy": copy}
+        rules: dict[str, Rule] = {GRADED: graded(model), "marginals": marginals_only, "copy": copy}
         scored = model.log_marginals(panel.X.loc[test.instances], test)
         tables.append(judged(rules, scored, test))
     return pd.concat(tables, ignore_index=True)

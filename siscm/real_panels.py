@@ -19,7 +19,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from siscm.calibration import calibration
-from siscm.contest import Graded, contest, pairs_of, standings
+from siscm.contest import contest, graded, pairs_of, standings
 from siscm.graded import GradedSISCM
 from siscm.opinions import Opinions
 from siscm.panels import Panel, PanelName
@@ -184,7 +184,7 @@ def shift_figures(panel: Panel, model: GradedSISCM) -> dict[str, dict[str, float
         ("test", test, scored),
     ):
         pairs, said = pairs_of(log_p, part)
-        law = Graded(model)(pairs)
+        law = graded(model)(pairs)
         out[name] = {
             "experts": len(np.unique(part.expert_codes)),
             "opinions": len(part),

@@ -206,7 +206,7 @@ def label_shares(opinions: Opinions, counted: Literal["opinions", "pairs"]) -> F
 def divided_by_prior(rule: Rule, prior: FloatArray) -> Rule:
     r"""A rule whose probabilities are divided by the target's class prior, then scaled to 1.
 
-    Of :class:`siscm.rivals.ProductWithCNB`: the released GNB + CNB. The paper multiplies
+    Of :func:`siscm.rivals.fit_product_with_cnb`: the released GNB + CNB. The paper multiplies
     :math:`P(Y_{h'} \mid X)` and :math:`P(Y_{h'} \mid Y_h)`, which counts the prior twice; divided
     by it, the product is Bayes' rule for features and opinion independent given the label. In
     both, and in ours, the CNB learns from pairs, so that its own prior is weighted by pairs. Which
