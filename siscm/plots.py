@@ -60,7 +60,7 @@ def draw_line(
     across
         Whether the index goes up, as that of rows, and the values to the right.
     **look
-        As in :meth:`matplotlib.axes.Axes.plot`.
+        What Matplotlib's ``Axes.plot`` takes besides.
     """
     usual: dict[str, Any] = {"color": LINE_COLOURS[i], "marker": MARKERS[i], "markersize": 6}
     usual |= {"label": name} | look
