@@ -41,12 +41,12 @@ PAPER, TOLERANT, LIKELIHOOD = RULES = ("the paper's rule", "with a tolerance", "
 N_REPLICATES = 20
 """Halves of the instances from which tolerance learns what estimates are worth."""
 
-
-Rows = list[dict[str, Any]]
-
 N_TRAIN, SPARSITIES = (20, 50, 100, 200), (0.1, 0.6, 0.8, 0.95)
 
 RUNS = tuple(grid(2, N_TRAIN, SPARSITIES))
+"""Two runs of each cell of this grid."""
+
+Rows = list[dict[str, Any]]
 
 
 def graded_sweep(

@@ -58,7 +58,9 @@ def read_items(content: bytes, path: str, split: str, task: str, grouped: bool) 
 def refuse_contradictions(rows: pd.DataFrame, key: list[str], column: str) -> None:
     """Refuse annotations that differ in a column although they have the same key."""
     first = rows.groupby(key, sort=False)[column].transform("first")
-    for i in rows.index[rows[column] != first][:1]:
+    differs = rows[column] != first
+    if differs.any():
+        i = rows.index[differs][0]
         where, expert, value = rows.loc[i, ["where", "expert", column]]
         _refuse(where, f"expert {expert!r} has the {column} {value}, but {first[i]} before")
 

@@ -96,9 +96,10 @@ def encode(
     else:
         row, found = pd.factorize(column, sort=ordered)
         values = found.tolist()
-    if given is None:
-        given = values if ordered else sorted_names(values, role)
-    index = given_names(given, role)
+    if given is not None:
+        index = given_names(given, role)
+    else:
+        index = as_index(_distinct(values, role) if ordered else sorted_names(values, role))
     problem = f"stands in the table but not among the {len(index)} {role}s given."
     return find_all(values, index, role, problem)[row], index
 

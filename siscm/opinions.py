@@ -156,14 +156,14 @@ class Opinions:
         )
         asked = table.notna().to_numpy(dtype=bool)
         i, h = np.nonzero(asked)
-        kinds = set(table.dtypes)  # one, if the columns have one order of labels
-        ordered = len(kinds) == 1 and getattr(next(iter(kinds)), "ordered", False)
         said = pd.Series(table.to_numpy(dtype=object)[asked], dtype=object)
+        if table.dtypes.nunique() == 1 and getattr(table.dtypes.iloc[0], "ordered", False):
+            said = said.astype(table.dtypes.iloc[0])
         long = pd.DataFrame(
             {
                 "instance": table.index.to_numpy(dtype=object)[i],
                 "expert": table.columns.to_numpy(dtype=object)[h],
-                "label": said.astype(kinds.pop()) if ordered else said,
+                "label": said,
             }
         )
         return cls.from_long(long, instances=instances, experts=experts, classes=classes)

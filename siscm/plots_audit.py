@@ -116,11 +116,21 @@ def draw_profiles(axes: Axes, profiles: pd.DataFrame) -> None:
     for group, marker, size in ((GROUPED, "o", 34), (ALONE, "s", 60)):
         for missing, edge, face, words in kinds:
             kept = profiles[(profiles["group"] == group) & (profiles["left out"] == missing)]
-            look: dict[str, Any] = {"marker": marker, "s": size, "facecolor": face}
-            points, name = (kept["agreement"], kept["in violation"]), f"{group}, {words}"
-            axes.scatter(*points, edgecolor=edge, linewidth=1.6, label=name, **look)
-    axes.set(xlabel="agreement with others on the same images", xlim=(0, 1.02))
-    axes.set_ylabel("experts in violation with her")
+            axes.scatter(
+                kept["agreement"],
+                kept["in violation"],
+                marker=marker,
+                s=size,
+                facecolor=face,
+                edgecolor=edge,
+                linewidth=1.6,
+                label=f"{group}, {words}",
+            )
+    axes.set(
+        xlim=(0, 1.02),
+        xlabel="agreement with others on the same images",
+        ylabel="experts in violation with her",
+    )
     axes.margins(y=0.08)
     legend_above(axes, 2)
 

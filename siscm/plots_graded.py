@@ -108,7 +108,8 @@ def draw_lead(axes: Axes, standings: pd.DataFrame, most: float = 0.1) -> None:
     others = standings[standings.index != GRADED].sort_values("log_loss_more")
     axes.axvline(0, color=GREY, linestyle=":", linewidth=1.5)
     rows = others.reset_index(drop=True)
-    near, far = (rows[rows["log_loss_more"].gt(most) == beyond] for beyond in (False, True))
+    beyond = rows["log_loss_more"] > most
+    near, far = rows[~beyond], rows[beyond]
     ends = near["log_loss_more_low"], near["log_loss_more_high"]
     draw_line(axes, near["log_loss_more"], 0, ends=ends, across=True, linestyle="none")
     arrow = {"arrowstyle": "->", "color": BLUE}

@@ -132,16 +132,16 @@ def fit_pooled_regression(X_train: FloatArray, opinions: Opinions, X: FloatArray
     i, h, y = opinions.instance_codes, opinions.expert_codes, opinions.label_codes
     n_experts, k = len(opinions.experts), opinions.n_classes
     # The intercept is free, so that centring changes no solution; it is found sooner.
-    centre = X_train.mean(axis=0)
+    X_train, X = X_train - X_train.mean(axis=0), X - X_train.mean(axis=0)
     codes = (h[observed], y[observed], h[target])
-    rows = _pair_features((X_train - centre)[i[observed]], codes, n_experts, k)
+    rows = _pair_features(X_train[i[observed]], codes, n_experts, k)
     classifier = LogisticRegression(max_iter=10_000, tol=1e-7).fit(rows, y[target])
 
     def rule(pairs: Pairs) -> FloatArray:
         law = np.zeros_like(pairs.log_p_target)
         if len(law):
             codes = (pairs.observed, pairs.label, pairs.target)
-            rows = _pair_features((X - centre)[pairs.instance], codes, n_experts, k)
+            rows = _pair_features(X[pairs.instance], codes, n_experts, k)
             law[:, classifier.classes_] = classifier.predict_proba(rows)
         return law
 

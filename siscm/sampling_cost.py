@@ -10,7 +10,7 @@ is a loss under shared noise minus a loss under :math:`\mathcal M(\mathcal H)`, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
 from functools import partial
 from itertools import chain
@@ -94,13 +94,13 @@ def sampling_cost(
     return pd.DataFrame(chain(*run_each(function, runs, seed, n_test, group_sizes)))
 
 
-def _compare(given: Given, n_samples: Sequence[int], n_draws: int) -> Iterator[dict[str, float]]:
+def _compare(given: Given, n_samples: Sequence[int], n_draws: int) -> list[dict[str, float]]:
     """The rows of one run."""
     kept, log_p, rng = given.kept, given.train.log_marginals, given.rng
     exact = SimilarityGraph.from_opinions(log_p, kept)
     found = partition.greedy(exact, N_RESTARTS, rng=deepcopy(rng))
     expected, truth = _inferred(given.test)
-    known = about(given, exact)
+    known, rows = about(given, exact), []
     for draws in (*n_samples, np.inf):
         for draw, own in enumerate(rng.spawn(n_draws)):
             if np.isfinite(draws):
@@ -110,7 +110,7 @@ def _compare(given: Given, n_samples: Sequence[int], n_draws: int) -> Iterator[d
                 graph, inferred, restarts = exact, expected, own
             groups = partition.greedy(graph, N_RESTARTS, rng=restarts)
             weight, estimate = exact.weights[exact.edges], graph.weights[exact.edges]
-            yield known | {
+            row = {
                 "n_samples": draws,
                 "draw": draw,
                 "signs": _share(np.sign(estimate) != np.sign(weight)),
@@ -120,6 +120,8 @@ def _compare(given: Given, n_samples: Sequence[int], n_draws: int) -> Iterator[d
                 "ari_exact": adjusted_rand(groups, found),
                 "ari_planted": adjusted_rand(groups, given.train.groups),
             }
+            rows.append(known | row)
+    return rows
 
 
 def _share(those: BoolArray) -> float:

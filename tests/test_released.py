@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from independent import race_row
 from scipy.stats import chi2
+from sklearn.naive_bayes import CategoricalNB
 from strategies import log, log_dirichlet, rngs
 
 from siscm import Opinions, SimilarityGraph, partition, released
@@ -246,6 +247,8 @@ def test_label_shares_are_the_class_priors_of_gnb_and_cnb() -> None:
         paired = [row[h][0] for row in cells(log_p, opinions) if h in row for g in row if g != h]
         np.testing.assert_allclose(by_opinions[h], np.bincount(said, minlength=K) / len(said))
         np.testing.assert_allclose(by_pairs[h], np.bincount(paired, minlength=K) / len(paired))
+        model = CategoricalNB().fit(np.zeros((len(paired), 1), dtype=int), paired)
+        np.testing.assert_allclose(by_pairs[h][model.classes_], np.exp(model.class_log_prior_))
     assert np.abs(by_opinions - by_pairs).max() > 0.01
 
 
