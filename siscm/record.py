@@ -31,7 +31,7 @@ from siscm.real_panels import (
     shift_figures,
 )
 from siscm.sources import COUNTS, ENTRIES, IMAGES, RAW, WEIGHTS
-from siscm.study import figures, scores, study
+from siscm.study import figures, other_starts, scores, study
 from siscm.verdicts import figures as judged_figures
 from siscm.worth_asking import asking_figures
 
@@ -56,6 +56,7 @@ def panel_figures(name: PanelName) -> dict[str, Any]:
         "min_opinions": MIN_OPINIONS[name],
         "figures": figures(done, rng=np.random.default_rng(0)),
         "scores_with_known_groups": known,
+        "other_starts": other_starts(done),
     }
 
 

@@ -11,11 +11,12 @@ import pandas as pd
 from sklearn.linear_model import LogisticRegression
 
 from siscm import evaluation
-from siscm.baselines import RULES
+from siscm.baselines import RULES, marginals_only
 from siscm.checks import FloatArray, IntArray
 from siscm.model import GumbelMaxSISCM
 from siscm.opinions import Opinions
 from siscm.panels import Panel
+from siscm.partition import greedy
 from siscm.text import text_features
 
 N_COMPONENTS = 20
@@ -162,3 +163,32 @@ def scores(
         }
         for rule in RULES
     }
+
+
+def other_starts(done: Study, n_starts: int = 20) -> list[dict[str, float]]:
+    """Inside the groups that Algorithm 1 finds with other seeds: what hangs on the draw of one.
+
+    Returns
+    -------
+    list of dict
+        One a seed: the number of test ``pairs`` inside a group; how often their two experts
+        ``agree``, and how often those of the other pairs do, ``agree_across``; and inside, accuracy
+        and log-loss of the model and of the marginals. Left out where no test pair is in a group.
+    """
+    log_p, graph, rows = done.test_log_marginals, done.model.graph_, []
+    for seed in range(n_starts):
+        found = greedy(graph, rng=np.random.default_rng(seed))
+        groups = [[graph.experts[h] for h in group] for group in found]
+        model = evaluation.all_pairs(log_p, done.test, groups)
+        alone = evaluation.all_pairs(log_p, done.test, groups, marginals_only)
+        inside, agree = model["same_group"], model["observed_label"] == model["truth"]
+        if not inside.any():
+            continue
+        row = {"pairs": inside.sum(), "agree": agree[inside].mean()}
+        row["agree_across"] = agree[~inside].mean()
+        for name, kept in (("model", model[inside]), ("marginals", alone[inside])):
+            row[f"{name}_accuracy"] = (kept["prediction"] == kept["truth"]).mean()
+            loss = evaluation.log_loss(kept["probability"].to_numpy(), done.test.n_classes)
+            row[f"{name}_log_loss"] = loss.mean()
+        rows.append({key: round(float(value), 6) for key, value in row.items()})
+    return rows

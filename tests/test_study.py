@@ -8,8 +8,16 @@ import sys
 import numpy as np
 import pytest
 
+from siscm.partition import greedy
 from siscm.simulate import simulate_panel
-from siscm.study import figures, scores, study, violation_counts, violations_by_meetings
+from siscm.study import (
+    figures,
+    other_starts,
+    scores,
+    study,
+    violation_counts,
+    violations_by_meetings,
+)
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +57,31 @@ def test_planted_groups_beat_marginals_inside_and_equal_them_across(done):
     assert model["same group"]["log_loss"] < marginals["same group"]["log_loss"]
     assert model["different groups"] == marginals["different groups"]
     assert model["all pairs"]["n_pairs"] == 168 * 6 * 5
+
+
+def test_other_starts_score_the_pairs_inside_the_groups_they_find():
+    large = study(simulate_panel("MD-Agreement", np.random.default_rng(0)), 150)
+    graph = large.model.graph_
+    starts = other_starts(large, 2)
+    assert starts[0] != starts[1]
+    for seed, start in enumerate(starts):
+        found = greedy(graph, rng=np.random.default_rng(seed))
+        groups = [[graph.experts[h] for h in group] for group in found]
+        again = scores(large, groups, rng=np.random.default_rng(0))
+        same = {rule: again[rule]["same group"] for rule in again}
+        assert start == {
+            "pairs": same["copy"]["n_pairs"],
+            "agree": same["copy"]["accuracy"],
+            "agree_across": again["copy"]["different groups"]["accuracy"],
+            "model_accuracy": same["Gumbel-Max SI-SCM"]["accuracy"],
+            "model_log_loss": same["Gumbel-Max SI-SCM"]["log_loss"],
+            "marginals_accuracy": same["marginals only"]["accuracy"],
+            "marginals_log_loss": same["marginals only"]["log_loss"],
+        }
+
+
+def test_other_starts_without_a_group_have_nothing_to_score(done):
+    assert other_starts(done, 1) == []
 
 
 def test_equal_scores_have_equal_intervals(done):
