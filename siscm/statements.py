@@ -115,10 +115,10 @@ count each kind by itself.
 
 Each check is a function of `siscm/theorems.py` that takes one model. Its chapter runs it on
 many random ones and stops if a single one refutes the statement, or if fewer than
-{theorems.SHARE:.0%} of them lie on either side of its premise. In `tests/test_theorems.py`,
-`test_confirmed` runs it again on other models, and `test_refuted_when_broken` lets in models
-without the premise, as the last column says, and sees the check fail. To run both for one
-statement:
+{theorems.SHARE:.0%} of them lie on either side of its premise, or of what a definition defines.
+In `tests/test_theorems.py`, `test_confirmed` runs it again on other models, and
+`test_refuted_when_broken` lets in models without the premise, as the last column says, and sees
+the check fail. To run both for one statement:
 `pytest tests/test_theorems.py -k definition_1`.
 
 :::{{container}} siscm-statements
