@@ -36,19 +36,21 @@ from siscm.vgg19 import N_FEATURES
 
 
 def run_time(contents: Contents) -> Iterable[Number]:
-    """That Algorithm 1 is linear in the edges: by what it looks at, and by the time it takes."""
+    """That Algorithm 1 is at most linear in the edges: by what it looks at, and by its time."""
     synthetic, found = contents["synthetic"], measured.results("algorithm1")["figures"]
     paper = synthetic["paper"]["claim"]["exponent_of_edges_in_run_time"]
-    tolerance = synthetic["judged_by"]["exponent_of_edges_in_run_time"]["absolute"]
+    most = paper + synthetic["judged_by"]["exponent_of_edges_in_run_time"]["absolute"]
     words = {
-        "sparse_looked_exponent": "candidates looked at, sparse graphs",
-        "complete_looked_exponent": "candidates looked at, complete graphs",
-        "sparse_search_seconds_exponent": "seconds of the search, sparse graphs",
-        "complete_search_seconds_exponent_last": "seconds of the search, largest complete graphs",
-        "sparse_seconds_exponent": "seconds with the matrices around it, sparse graphs",
+        f"{family}_{key}_exponent": f"{said}, {family} graphs"
+        for key, said in {"looked": "candidates looked at", "search_seconds": "search"}.items()
+        for family in ("sparse", "dense", "complete")
     }
+    words["sparse_seconds_exponent"] = "search and the matrices around it, sparse graphs"
     for key, name in words.items():
-        yield near(f"power of the edges: {name}", paper, found[key], tolerance, 2)
+        verdict = REPRODUCED if found[key] <= most else DIFFERS
+        here = f"{found[key]:.2f}"
+        name = f"power of the edges: {name}"
+        yield Number(name, f"{paper:.2f}", here, f"at most {most:g}", verdict)
 
 
 def set_up(contents: Contents) -> Iterable[Number]:
@@ -89,7 +91,7 @@ def loss_of_the_true_groups(contents: Contents) -> Iterable[Number]:
     cells = contents["synthetic"]["ours"]["figures"]["cells"].values()
     lowest = min(cell[SHOWN.index("zero_one_true")] for cell in cells)
     verdict = REPRODUCED if lowest > 0 else DIFFERS
-    yield Number("0/1 loss with the true groups", "above 0", f"{lowest:.3f}", "above 0", verdict)
+    yield Number("0/1 loss with the true groups", "above 0", f"{lowest:g}", "above 0", verdict)
 
 
 def data_set(contents: Contents) -> Iterable[Number]:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from uses import link, reached, the_package, used
 
-from siscm import pages, paper_numbers, provenance
+from siscm import measured, pages, paper_numbers, provenance
 from siscm.paper import (
     DIFFERS,
     MEANING,
@@ -141,7 +141,11 @@ def astray(item: Item) -> set[str]:
 @each
 def test_functions_exist_and_are_used_where_the_link_leads(item: Item) -> None:
     assert item.functions
-    assert all(callable(resolve_name(f"siscm.{name}")) for name in item.functions)
+    found = [resolve_name(f"siscm.{name}") for name in item.functions]
+    # where it is defined: the reference has it nowhere else, and a link to it would lead nowhere
+    assert [f"{one.__module__}.{one.__qualname__}" for one in found] == [
+        f"siscm.{name}" for name in item.functions
+    ]
     assert astray(item) == set()
 
 
@@ -246,6 +250,45 @@ def test_no_number_of_the_paper_is_left_out() -> None:
             else:
                 words = {f"{value:,}", f"{value:.2f}", f"{value:.1%}", f"{value:.0%}"}
             assert words & shown, value
+
+
+# Typed once more from the paper's text, for nothing else here knows what it says.
+QUOTED = {
+    "cifar10h": "2571 10000 .35 114 1257 303 20426 352 15 7 11 7"
+    " .668 .799 .451 .489 .513 .451 .62 .66 .552"
+    " 103 114 89 114 100 103 101 103 87 103"
+    " 10 50 130 20 2 512 20 1000 10 .2 1560",
+    "synthetic": "48 6 7 11 11 13 5 20 1000 500 5 5 2 .3 1",
+}
+
+
+@pytest.mark.parametrize("name", QUOTED)
+def test_what_is_quoted_is_what_the_paper_says(name: str) -> None:
+    paper = pages.expected(name)["paper"]
+    paper.pop("from_the_released_code", None)
+    found = [
+        n for value in _numbers(paper) for n in (value if isinstance(value, list) else [value])
+    ]
+    said = [float(word) for word in QUOTED[name].split()]
+    assert found == said, f"hold `paper` in expected/{name}.json against the paper's text"
+
+
+def test_the_run_time_is_told_of_all_graphs_that_were_measured() -> None:
+    """Not of those alone, or of the sizes alone, where it comes out as the paper says."""
+    found = measured.results("algorithm1")["figures"]
+    names = [name for name in found if re.fullmatch(r"\w+_(looked|search_seconds)_exponent", name)]
+    numbers = list(paper_numbers.run_time(contents()))
+    assert len(numbers) == len(names) + 1
+    assert {f"{found[name]:.2f}" for name in names} <= {number.here for number in numbers}
+    for number in numbers:  # a bound from above
+        assert (number.verdict == REPRODUCED) == (float(number.here) <= 1.1)
+
+
+def test_the_loss_of_the_true_groups_is_the_recorded_one() -> None:
+    """Rounded once more it was another than the chapter's."""
+    (number,) = paper_numbers.loss_of_the_true_groups(contents())
+    cells = contents()["synthetic"]["ours"]["figures"]["cells"]
+    assert {float(number.here)} == {cell[3] for cell in cells.values()}
 
 
 def test_without_a_run_on_the_real_file_nothing_about_it_is_judged(monkeypatch) -> None:
@@ -388,5 +431,8 @@ class TestExpected:
             parts = {key: content[key] for key in content if key not in ("paper", "judged_by")}
         for name, part in parts.items():
             if part is not None:
-                assert part["tolerance"], name
+                tolerance = part["tolerance"]
+                assert tolerance, name
+                widest = max(tolerance.values()) if isinstance(tolerance, dict) else tolerance
+                assert widest <= 0.005, f"{name}: a wrong figure passes"
                 assert "seed" in part or {"date", "files"} <= set(part), name
