@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,8 @@ def test_the_version_is_the_same_everywhere() -> None:
     stated = PROJECT["project"]["version"]
     assert siscm.__version__ == stated
     assert yaml.safe_load(read("CITATION.cff"))["version"] == stated
-    assert f"## {stated}" in read("CHANGELOG.md")
+    dated = re.findall(rf"^## {re.escape(stated)} \((.+)\)$", read("CHANGELOG.md"), re.MULTILINE)
+    assert dated == ["not yet released"] or [date.fromisoformat(day) for day in dated], dated
 
 
 def test_what_an_archive_reads_says_the_same_as_the_citation_file() -> None:
