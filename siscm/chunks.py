@@ -6,8 +6,8 @@ at a time, anywhere, and the parts be added up. What is held at any time are sum
 depends on who met whom and not on how often, and the chunks at work.
 
 A chunk is a pair: log-marginals and opinions about some instances, as
-:meth:`siscm.SimilarityGraph.from_opinions` takes them, of the same experts and labels in every
-chunk. Better than the pair is a function that returns it, such as
+:meth:`siscm.graph.SimilarityGraph.from_opinions` takes them, of the same experts and labels in
+every chunk. Better than the pair is a function that returns it, such as
 ``functools.partial(joblib.load, path)``: the chunk is then loaded where it is worked on. Work is
 handed out by joblib, and so goes to a Dask cluster inside
 ``with joblib.parallel_config(backend="dask")``.
@@ -54,7 +54,7 @@ def split(
     Parameters
     ----------
     log_marginals, opinions
-        As for :meth:`siscm.SimilarityGraph.from_opinions`.
+        As for :meth:`siscm.graph.SimilarityGraph.from_opinions`.
     n_chunks
         How many.
     rng

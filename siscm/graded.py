@@ -117,7 +117,7 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
         Parameters
         ----------
         X
-            As for :meth:`siscm.GumbelMaxSISCM.fit`.
+            As for :meth:`siscm.model.GumbelMaxSISCM.fit`.
         opinions
             What the experts said. An expert without opinions gets the pooled marginal, and the
             mean sharing.
@@ -125,7 +125,7 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
         Raises
         ------
         TypeError
-            If ``opinions`` is no :class:`~siscm.Opinions`, or ``marginals`` no marginals.
+            If ``opinions`` is no :class:`~siscm.opinions.Opinions`, or ``marginals`` no marginals.
         ValueError
             As :meth:`siscm.pooled.PooledMarginals.fit`; or if ``partition`` or ``sharing`` do not
             fit the experts.
@@ -182,7 +182,7 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
         return np.array(values, dtype=np.float64)
 
     def log_marginals(self, X: Any, opinions: Opinions | None = None) -> FloatArray:
-        r""":math:`\log P(Y_h = c \mid X = x)`: see :meth:`siscm.GumbelMaxSISCM.log_marginals`."""
+        r""":math:`\log P(Y_h = c \mid X = x)`: :meth:`siscm.model.GumbelMaxSISCM.log_marginals`."""
         check_is_fitted(self)
         log_p: FloatArray = self.marginals_.log_marginals(X, opinions)
         return log_p

@@ -70,7 +70,7 @@ RUNS = tuple(grid(2, (10, 20, 50, 100, 200, 400, 1000), (0.1, 0.6)))
 """Of training instances m some of the sweep's, and one that is larger."""
 
 MIN_PROBA = 1e-8
-"""Floor of learned probabilities, as in :class:`siscm.GumbelMaxSISCM`."""
+"""Floor of learned probabilities, as in :class:`siscm.model.GumbelMaxSISCM`."""
 
 
 def learn(

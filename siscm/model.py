@@ -68,7 +68,7 @@ class GumbelMaxSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # sci
     expert_models_
         The fitted classifiers, in the order of ``experts_``. Their classes are label codes.
     graph_
-        The :class:`~siscm.SimilarityGraph` of the training opinions.
+        The :class:`~siscm.graph.SimilarityGraph` of the training opinions.
     partition_
         Groups of expert ids.
 
@@ -154,7 +154,8 @@ class GumbelMaxSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # sci
             A DataFrame indexed by instance, or an array (n, n_features).
         opinions
             If given, one marginal an opinion, aligned by id: what
-            :func:`siscm.evaluation.all_pairs` and :meth:`siscm.SimilarityGraph.from_opinions` take.
+            :func:`siscm.evaluation.all_pairs` and
+            :meth:`siscm.graph.SimilarityGraph.from_opinions` take.
 
         Returns
         -------

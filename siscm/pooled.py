@@ -113,7 +113,7 @@ class PooledMarginals(BaseEstimator):  # type: ignore[misc] # scikit-learn has n
         Parameters
         ----------
         X
-            As for :meth:`siscm.GumbelMaxSISCM.fit`; may have no column.
+            As for :meth:`siscm.model.GumbelMaxSISCM.fit`; may have no column.
         opinions
             What the experts said. An expert may have no opinion.
 
@@ -189,7 +189,7 @@ class PooledMarginals(BaseEstimator):  # type: ignore[misc] # scikit-learn has n
         return floor(out, self.min_proba)
 
     def log_marginals(self, X: Any, opinions: Opinions | None = None) -> FloatArray:
-        r""":math:`\log P(Y_h = c \mid X = x)`, as :meth:`siscm.GumbelMaxSISCM.log_marginals`.
+        r""":math:`\log P(Y_h = c \mid X = x)`, as :meth:`siscm.model.GumbelMaxSISCM.log_marginals`.
 
         Of instances in training these are not out-of-fold: see ``out_of_fold_``.
         """

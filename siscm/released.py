@@ -98,7 +98,7 @@ def average_over_all_instances(
     graph
         Of these marginals and opinions, with the zero-one loss.
     log_marginals, opinions
-        As for :meth:`SimilarityGraph.from_opinions`.
+        As for :meth:`siscm.graph.SimilarityGraph.from_opinions`.
     """
     wrong = _wrong(np.exp(opinion_marginals(log_marginals, opinions)), opinions)
     h, n = opinions.expert_codes, len(opinions.experts)

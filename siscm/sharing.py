@@ -86,8 +86,8 @@ class SharingEvidence:
         Parameters
         ----------
         log_marginals
-            As for :meth:`siscm.SimilarityGraph.from_opinions`. Those of opinions that trained the
-            classifiers should be out-of-fold, or sharing comes out too low.
+            As for :meth:`siscm.graph.SimilarityGraph.from_opinions`. Those of opinions that trained
+            the classifiers should be out-of-fold, or sharing comes out too low.
         opinions
             What the experts said.
         noise

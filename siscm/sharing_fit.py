@@ -77,7 +77,8 @@ def fit_sharing(
         Log-marginals and opinions about instances, or functions that load them: see
         :mod:`siscm.chunks`. Their number modulo :data:`N_PARTS` says by which part they judge.
     noise
-        As for :meth:`SharingEvidence.from_opinions`, or ``"likeliest"`` of :data:`CANDIDATES`.
+        As for :meth:`siscm.sharing.SharingEvidence.from_opinions`, or ``"likeliest"`` of
+        :data:`CANDIDATES`.
     n_restarts
         Runs of Algorithm 1 at each sharing.
     rng

@@ -87,7 +87,7 @@ class TwinTruth:
         (10000, 10): what a typical annotator who looks properly tends to say about each image.
     log_marginals
         (514200, 10): :math:`\log P(Y_h \mid X)` of every opinion, by image, then by annotator,
-        as :meth:`siscm.Opinions.to_long` orders them.
+        as :meth:`siscm.opinions.Opinions.to_long` orders them.
     """
 
     groups: tuple[tuple[int, ...], ...]
