@@ -136,8 +136,8 @@ class NewCases:
     def disagreement(self) -> pd.DataFrame:
         """Who is likeliest to contradict, about the cases with just one opinion.
 
-        As :meth:`siscm.graded.GradedSISCM.rank_disagreement`, of the experts in question. Empty if
-        there is no such case.
+        As :meth:`siscm.answering.SecondOpinions.rank_disagreement`, of the experts in question.
+        Empty if there is no such case.
         """
         one = np.flatnonzero(self.said.n_by_instance == 1)
         names = self.said.instances[one]

@@ -40,12 +40,13 @@ def run_time(contents: Contents) -> Iterable[Number]:
     synthetic, found = contents["synthetic"], measured.results("algorithm1")["figures"]
     paper = synthetic["paper"]["claim"]["exponent_of_edges_in_run_time"]
     most = paper + synthetic["judged_by"]["exponent_of_edges_in_run_time"]["absolute"]
+    said = {"looked": "candidates looked at", "search_seconds": "seconds of the search"}
     words = {
-        f"{family}_{key}_exponent": f"{said}, {family} graphs"
-        for key, said in {"looked": "candidates looked at", "search_seconds": "search"}.items()
+        f"{family}_{key}_exponent": f"{said[key]}, {family} graphs"
+        for key in said
         for family in ("sparse", "dense", "complete")
     }
-    words["sparse_seconds_exponent"] = "search and the matrices around it, sparse graphs"
+    words["sparse_seconds_exponent"] = "seconds with the matrices around it, sparse graphs"
     for key, name in words.items():
         verdict = REPRODUCED if found[key] <= most else DIFFERS
         here = f"{found[key]:.2f}"
