@@ -12,7 +12,16 @@ from strategies import log_dirichlet, rngs
 
 from siscm import Opinions, baselines
 from siscm.baselines import Pairs
-from siscm.evaluation import SCENARIOS, all_pairs, compare, confusion, per_expert, summary
+from siscm.evaluation import (
+    SCENARIOS,
+    all_pairs,
+    compare,
+    confusion,
+    difference,
+    hits,
+    per_expert,
+    summary,
+)
 
 COLUMNS = [
     "instance",
@@ -233,6 +242,28 @@ def test_intervals_cover_the_truth() -> None:
     # instances fall a little short of 0.95.
     assert covered >= 69
     assert covered_naively < 60
+
+
+def test_a_difference_is_judged_on_the_same_instances() -> None:
+    rng = np.random.default_rng(0)
+    one = pd.DataFrame(
+        {
+            "instance": np.repeat([f"case {i}" for i in range(60)], 4),
+            "truth": 1,
+            "prediction": np.repeat(rng.integers(2, size=60), 4),
+            "probability": 0.5,
+            "same_group": np.tile([True, True, False, False], 60),
+        }
+    )
+    # As hard as before where it was hard, and one pair in four right that was wrong.
+    better = one.assign(prediction=one["prediction"].where(one.index % 4 > 0, 1))
+    found = difference(better, one, rng=rng)
+    gains = hits(better).mean() - hits(one).mean()
+    assert found["difference"].to_dict() == pytest.approx(gains.to_dict())
+    assert found.loc["all pairs", "difference_low"] > 0.05
+    alone = [summary(pairs, 2, rng=rng).loc["all pairs"] for pairs in (one, better)]
+    assert alone[0]["accuracy_high"] > alone[1]["accuracy_low"]  # intervals of each overlap
+    assert found.loc["different groups"].tolist() == [0, 0, 0]  # no pair there has changed
 
 
 def test_per_expert_is_the_mean_over_her_pairs() -> None:
