@@ -138,7 +138,7 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
         )
         known = None if self.sharing is None else self._given_sharing(opinions.experts)
         marginals = PooledMarginals() if self.marginals is None else self.marginals
-        if isinstance(marginals, type) or not hasattr(marginals, "log_marginals"):
+        if isinstance(marginals, type | SecondOpinions) or not hasattr(marginals, "log_marginals"):
             raise TypeError(
                 f"marginals is {marginals!r}; give PooledMarginals(), which takes a classifier as "
                 "its base."

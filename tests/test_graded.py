@@ -639,3 +639,5 @@ def test_a_classifier_is_no_marginals() -> None:
         GradedSISCM(DummyClassifier()).fit(np.zeros((2, 1)), opinions)
     with pytest.raises(TypeError, match=r"marginals is <class .*; give PooledMarginals\(\)"):
         GradedSISCM(PooledMarginals).fit(np.zeros((2, 1)), opinions)
+    with pytest.raises(TypeError, match=r"marginals is GumbelMaxSISCM\(\); give PooledMarginals"):
+        GradedSISCM(GumbelMaxSISCM()).fit(np.zeros((2, 1)), opinions)
