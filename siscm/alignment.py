@@ -11,7 +11,7 @@ from pandas.api.types import is_list_like
 
 from siscm.checks import IntArray
 from siscm.marginals import Features
-from siscm.names import find, find_all, given_names, plain
+from siscm.names import find, find_all, gaps, given_names, plain
 from siscm.opinions import NOT_ASKED, Opinions
 from siscm.partition import group_of
 
@@ -175,7 +175,7 @@ def align_observed(
         columns = _known(list(observed), experts, "expert")
         for column, (expert, said) in zip(columns, observed.items(), strict=True):
             given = pd.Series(_label_list(said, instances, expert), dtype=object)
-            asked = given.notna().to_numpy()
+            asked = ~gaps(given.to_numpy())
             codes[asked, column] = _known(given[asked].tolist(), classes, "label")
     else:
         raise TypeError(

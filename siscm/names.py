@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 from pandas.api.types import is_list_like
 
-from siscm.checks import IntArray
+from siscm.checks import BoolArray, IntArray
 
 
 def plain(name: Any) -> Any:
@@ -28,6 +28,15 @@ def plain(name: Any) -> Any:
     if isinstance(name, float) and name.is_integer() and abs(name) < 2**53:
         return int(name)
     return name
+
+
+def gaps(values: npt.NDArray[Any]) -> BoolArray:
+    """Where an array holds nothing: a missing value, or a text of nothing but spaces."""
+    missing: BoolArray = pd.isna(values)
+    if values.dtype == object:
+        blank = [isinstance(value, str) and not value.strip() for value in values.flat]
+        missing |= np.array(blank, dtype=bool).reshape(values.shape)
+    return missing
 
 
 def as_index(names: Sequence[Any] | npt.NDArray[Any]) -> pd.Index[Any]:
@@ -79,8 +88,8 @@ def given_names(names: Iterable[Any], role: str) -> pd.Index[Any]:
     listed = [plain(name) for name in names]
     unique = _distinct(listed, role)
     index = as_index(listed)
-    if index.hasnans:
-        raise ValueError(f"the {role}s given hold a missing value at {int(index.isna().argmax())}.")
+    if (missing := gaps(index.to_numpy())).any():
+        raise ValueError(f"the {role}s given hold a missing value at {int(missing.argmax())}.")
     if len(unique) < len(listed):
         raise ValueError(f"{role} {plain(index[index.duplicated()][0])!r} is given twice.")
     return index

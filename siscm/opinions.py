@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from siscm.checks import IntArray
-from siscm.names import encode, given_names, plain, positions, sorted_names
+from siscm.names import encode, gaps, given_names, plain, positions, sorted_names
 from siscm.table import as_codes, check_columns, merge_repeats, refuse_missing
 
 NOT_ASKED = -1
@@ -107,9 +107,9 @@ class Opinions:
         Raises
         ------
         ValueError
-            If a column or a value is missing, if an expert contradicts herself about an
-            instance, if a name is not among those given, or if names differ only in type
-            (``1`` and ``"1"``, or ``True``). The error names the offending one.
+            If a column or a value is missing (an empty text is none), if an expert contradicts
+            herself about an instance, if a name is not among those given, or if names differ only
+            in type (``1`` and ``"1"``, or ``True``). The error names the offending one.
 
         Examples
         --------
@@ -137,9 +137,9 @@ class Opinions:
     def from_wide(cls, table: pd.DataFrame, classes: Iterable[Hashable] | None = None) -> Opinions:
         """Opinions from a table with a row an instance and a column an expert.
 
-        A gap (``None``, ``NaN``, ``NA``, ``NaT``) means that the expert was not asked. Rows and
-        columns keep all their names, sorted, also those without any opinion; labels are sorted too,
-        unless all columns are categoricals with one order.
+        A gap (``None``, ``NaN``, ``NA``, ``NaT``, or a text of nothing but spaces) means that the
+        expert was not asked. Rows and columns keep all their names, sorted, also those without any
+        opinion; labels are sorted too, unless all columns are categoricals with one order.
 
         Examples
         --------
@@ -154,9 +154,9 @@ class Opinions:
             sorted_names(given_names(names, role), role)
             for names, role in ((table.index, "instance"), (table.columns, "expert"))
         )
-        asked = table.notna().to_numpy(dtype=bool)
-        i, h = np.nonzero(asked)
-        said = pd.Series(table.to_numpy(dtype=object)[asked], dtype=object)
+        cells = table.to_numpy(dtype=object)
+        i, h = np.nonzero(~gaps(cells))
+        said = pd.Series(cells[i, h], dtype=object)
         if table.dtypes.nunique() == 1 and getattr(table.dtypes.iloc[0], "ordered", False):
             said = said.astype(table.dtypes.iloc[0])
         long = pd.DataFrame(

@@ -10,7 +10,7 @@ import pandas as pd
 from pandas.api.types import is_hashable
 
 from siscm.checks import IntArray
-from siscm.names import plain
+from siscm.names import gaps, plain
 
 LARGEST_CODE = np.iinfo(np.int32).max
 """A label code beyond cannot be a position among classes."""
@@ -43,17 +43,19 @@ def check_columns(table: pd.DataFrame, columns: dict[str, str]) -> None:
 def refuse_missing(table: pd.DataFrame, columns: dict[str, str]) -> None:
     """Refuse gaps: an opinion needs an instance, an expert and a label."""
     for role, column in columns.items():
-        gaps = table[column].isna().to_numpy(dtype=bool)
-        if not gaps.any():
+        missing = gaps(table[column].to_numpy())
+        if not missing.any():
             continue
-        row = int(np.argmax(gaps))
+        row = int(np.argmax(missing))
+        empty_text = isinstance(table[column].iloc[row], str)
+        made_missing = ".replace(r'^\\s*$', pd.NA, regex=True)" if empty_text else ""
         others = ", ".join(
             f"{r} {plain(table[c].iloc[row])!r}" for r, c in columns.items() if r != role
         )
         raise ValueError(
-            f"{int(gaps.sum())} of {len(table)} rows have no {role} (column {column!r}); the "
+            f"{int(missing.sum())} of {len(table)} rows have no {role} (column {column!r}); the "
             f"first at position {row}: {others}. If the expert was not asked, drop the row with "
-            f"table.dropna(subset=[{column!r}]); if the value was lost, restore it."
+            f"table{made_missing}.dropna(subset=[{column!r}]); if the value was lost, restore it."
         )
 
 

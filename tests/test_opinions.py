@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 import warnings
 from decimal import Decimal
 from typing import Any
@@ -206,9 +207,12 @@ def test_names_outside_those_given_are_refused(role: str, parameter: str) -> Non
         (["u", float("nan"), "v", np.nan], object),
         (["u", pd.NA, "v", pd.NaT], object),
         ([Decimal(1), Decimal("nan"), Decimal(2), None], object),
+        (["u", "", "v", " \t"], object),
+        (["u", "", "v", None], "string"),
         (["u", None, "v", None], "string"),
         (["u", None, "v", None], "str"),
         (["u", None, "v", None], "category"),
+        (["u", "", "v", None], "category"),
         ([1, None, 2, pd.NA], "Int64"),
         ([True, None, False, pd.NA], "boolean"),
         ([1.0, np.nan, 2.0, np.nan], float),
@@ -222,6 +226,19 @@ def test_gaps_are_counted_and_placed(role: str, values: list[Any], dtype: Any) -
     words = rf"2 of 4 rows have no {role} \(column '{role}'\).*position 1: {others}.*dropna"
     with pytest.raises(ValueError, match=words):
         Opinions.from_long(table)
+
+
+@pytest.mark.parametrize("dtype", [object, "string", "category"])
+def test_the_advice_on_empty_texts_can_be_followed(dtype: Any) -> None:
+    table = table_of(("a", "b", "c"), ("p", "q", "q"), ("w", " ", "x")).astype(dtype)
+    with pytest.raises(ValueError, match="1 of 3 rows have no label") as caught:
+        Opinions.from_long(table)
+    [advice] = re.findall(r"table\S*replace.*?dropna\(.*?\)", str(caught.value))
+    kept = eval(advice, {"table": table, "pd": pd})
+    assert Opinions.from_long(kept).to_long().to_numpy().tolist() == [
+        ["a", "p", "w"],
+        ["c", "q", "x"],
+    ]
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "uint16", "uint32", "uint64"])
@@ -238,6 +255,7 @@ def test_not_asked_cast_to_unsigned_is_no_label(dtype: str) -> None:
     [
         {"q": ["x", None], "p": [np.nan, "y"]},
         {"q": pd.Categorical(["x", None]), "p": pd.array([pd.NA, "y"], dtype="string")},
+        {"q": ["x", ""], "p": pd.array([" ", "y"], dtype="string")},
         {"q": pd.Series(["x", pd.NaT], dtype=object), "p": pd.Series([pd.NA, "y"], dtype=object)},
     ],
 )
@@ -266,6 +284,7 @@ def test_a_wide_table_names_its_rows_and_columns_once() -> None:
         ([1, 2], ["p", "p"], "expert 'p' is given twice"),
         ([1, None], ["p", "q"], "instances given hold a missing value at 1"),
         ([1, 2], [None, "q"], "experts given hold a missing value at 0"),
+        ([1, 2], ["p", " "], "experts given hold a missing value at 1"),
         ([1, "1"], ["p", "q"], "differ only in type"),
     ):
         with pytest.raises(ValueError, match=words):
