@@ -110,10 +110,10 @@ def check_share(value: float, what: str) -> None:
         raise ValueError(f"{what} is {value}; it must lie between 0 and 1.")
 
 
-def check_count(value: Any, what: str) -> int:
+def check_count(value: Any, what: str, least: int = 1) -> int:
     """A number of draws, runs or parts; what is none is refused with a ValueError."""
-    if not isinstance(value, int | np.integer) or value < 1:
-        raise ValueError(f"{what} must be a whole number of at least 1; got {value!r}.")
+    if not isinstance(value, int | np.integer) or value < least:
+        raise ValueError(f"{what} must be a whole number of at least {least}; got {value!r}.")
     return int(value)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from sklearn.model_selection import train_test_split
 
-from siscm.checks import BoolArray
+from siscm.checks import BoolArray, check_count
 from siscm.opinions import Opinions
 
 Reading = Literal["released", "paper"]
@@ -98,6 +98,8 @@ def preprocess(
         )
     if reading == "released" and joined == "and":
         raise ValueError("joined='and' is a reading of the paper's text: say reading='paper'.")
+    check_count(min_train, "min_train", least=0)
+    check_count(min_test, "min_test", least=0)
     everything = Opinions.from_long(
         raw, "image", "annotator", "chosen_label", classes=range(n_classes)
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -281,10 +282,12 @@ def test_nobody_with_a_second_expert_is_named() -> None:
         ({"seed": -1}, "'random_state' parameter .* Got -1"),
         ({"reading": "code"}, "reading is 'code' .* 'released' or 'paper', and 'or' or 'and'.$"),
         ({"reading": "paper", "joined": "xor"}, "joined 'xor'; they must be 'released'"),
+        ({"min_train": float("nan")}, "min_train must be a whole number of at least 0; got nan"),
+        ({"min_test": -1}, "min_test must be a whole number of at least 0; got -1"),
         ({"joined": "and"}, "^joined='and' is a reading of the paper's text: .*='paper'.$"),
     ],
 )
-def test_unknown_readings_are_refused(options: dict[str, str], words: str) -> None:
+def test_unknown_choices_are_refused(options: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         preprocess(table(0), **options)
 
