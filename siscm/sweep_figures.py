@@ -87,6 +87,8 @@ def _alike(one: Any, other: Any, tolerance: float) -> bool:
     """Whether two numbers or lists are; never a list and one number, which NumPy would repeat."""
     if isinstance(one, Mapping) or isinstance(other, Mapping) or np.shape(one) != np.shape(other):
         return False
+    if any(np.asarray(x).dtype.kind not in "biuf" for x in (one, other)):  # a text, or None
+        return bool(one == other)
     return np.allclose(one, other, rtol=0, atol=tolerance, equal_nan=True)
 
 

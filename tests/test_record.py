@@ -17,28 +17,23 @@ from siscm.record import (
     published_counts,
 )
 from siscm.registry import ENTRIES
+from siscm.sweep_figures import drift
 from siscm.worth_asking import asking_figures
 
 
-def _flat(content, path=()):
+def _mapped(content):
+    """Lists as mappings too, so that what differs in one is named by its place."""
     if isinstance(content, dict | list):
         items = content.items() if isinstance(content, dict) else enumerate(content)
-        for key, value in items:
-            yield from _flat(value, (*path, key))
-    else:
-        yield path, content
+        return {key: _mapped(value) for key, value in items}
+    return content
 
 
 def _check(recorded, recomputed):
     """Figures come out as recorded, by the tolerance that is recorded with them."""
-    about = {"date", "tolerance"}
-    kept = dict(_flat({key: value for key, value in recorded.items() if key not in about}))
-    found = dict(_flat(json.loads(json.dumps(recomputed))))
-    differ = [
-        f"{'/'.join(map(str, path))} is {found.get(path, 'gone')}, recorded as {was}"
-        for path, was in {**dict.fromkeys(found, "nothing"), **kept}.items()
-        if found.get(path, "gone") != pytest.approx(was, abs=recorded["tolerance"])
-    ]
+    kept = {key: value for key, value in recorded.items() if key not in ("date", "tolerance")}
+    found = json.loads(json.dumps(recomputed))
+    differ = list(drift(_mapped(found), _mapped(kept), recorded["tolerance"]))
     assert not differ, "\n".join([*differ, "If it should be so: `make record`, `make outputs`."])
 
 
@@ -48,11 +43,11 @@ def test_what_differs_from_its_record_is_named():
     with pytest.raises(AssertionError) as caught:
         _check(recorded, {"kept": [0.5, 7, "y"], "a": {"b": 1.2, "d": 2}})
     assert [line.strip() for line in str(caught.value).splitlines()][:5] == [
-        "kept/1 is 7, recorded as None",
-        "kept/2 is y, recorded as x",
-        "a/b is 1.2, recorded as 1",
-        "a/d is 2, recorded as nothing",
-        "a/c is gone, recorded as 2",
+        "a: b is 1.2, recorded as 1",
+        "a: c is not found",
+        "a: d is not recorded",
+        "kept: 1 is 7, recorded as None",
+        "kept: 2 is y, recorded as x",
     ]
     assert "make record" in str(caught.value)
 

@@ -65,6 +65,8 @@ def test_drift_names_what_drifted() -> None:
         "e is not found",
     ]
     assert len(list(drift({"a": 100.0}, {"a": 100.5}, 0.1))) == 1  # not relative to their size
+    texts = {"a": "x", "b": None, "c": None}, {"a": "x", "b": None, "c": 0.0}
+    assert list(drift(*texts, 0.1)) == ["c is None, recorded as 0.0"]
 
 
 @pytest.mark.parametrize("recorded", [1.0, [1.0], [1.0, 1.0], {"b": 1.0}])
