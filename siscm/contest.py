@@ -24,7 +24,7 @@ from siscm.names import plain
 from siscm.noises import pair_law
 from siscm.opinions import Opinions
 from siscm.pairs import opinion_marginals
-from siscm.rivals import fit_dawid_skene, fit_pooled_regression
+from siscm.rivals import fit_dawid_skene, fit_pooled_regression, rule_of
 
 GRADED = "graded sharing"
 
@@ -73,14 +73,7 @@ def fit_regression(pairs: Pairs, said: IntArray) -> Rule:
         crossed = (label[:, :, None] * p[:, None, :]).reshape(len(p), -1)
         return np.concatenate([p, q, label, crossed], axis=1)
 
-    classifier = LogisticRegression(max_iter=2000).fit(inputs(pairs), said)
-
-    def rule(pairs: Pairs) -> FloatArray:
-        law = np.zeros_like(pairs.log_p_target)
-        law[:, classifier.classes_] = classifier.predict_proba(inputs(pairs))
-        return law
-
-    return rule
+    return rule_of(LogisticRegression(max_iter=2000).fit(inputs(pairs), said), inputs)
 
 
 def contest(model: GradedSISCM, X: pd.DataFrame, train: Opinions, test: Opinions) -> pd.DataFrame:

@@ -7,11 +7,13 @@ name the same experts in the same order as those of training.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix, hstack
 from scipy.special import softmax
+from sklearn.base import ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import CategoricalNB
 
@@ -137,12 +139,20 @@ def fit_pooled_regression(X_train: FloatArray, opinions: Opinions, X: FloatArray
     rows = _pair_features(X_train[i[observed]], codes, n_experts, k)
     classifier = LogisticRegression(max_iter=10_000, tol=1e-7).fit(rows, y[target])
 
+    def inputs(pairs: Pairs) -> csr_matrix:
+        codes = (pairs.observed, pairs.label, pairs.target)
+        return _pair_features(X[pairs.instance], codes, n_experts, k)
+
+    return rule_of(classifier, inputs)
+
+
+def rule_of(classifier: ClassifierMixin, inputs: Callable[[Pairs], Any]) -> Rule:
+    """What a classifier says of each pair's inputs; labels it has not learned from get 0."""
+
     def rule(pairs: Pairs) -> FloatArray:
         law = np.zeros_like(pairs.log_p_target)
         if len(law):
-            codes = (pairs.observed, pairs.label, pairs.target)
-            rows = _pair_features(X[pairs.instance], codes, n_experts, k)
-            law[:, classifier.classes_] = classifier.predict_proba(rows)
+            law[:, classifier.classes_] = classifier.predict_proba(inputs(pairs))
         return law
 
     return rule
