@@ -144,7 +144,9 @@ def total(
 
     Examples
     --------
-    >>> from siscm import SimilarityGraph
+    >>> import numpy as np
+    >>> from siscm import Opinions, SimilarityGraph
+    >>> from siscm.chunks import split, total
     >>> opinions = Opinions.from_codes([[0, 0], [1, 0], [1, 1]])
     >>> parts = split(np.log(np.full((3, 2, 2), 0.5)), opinions, n_chunks=2)
     >>> total(SimilarityGraph.from_opinions, parts).together

@@ -85,6 +85,8 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from siscm import GradedSISCM, Opinions
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(200, 2))
     >>> said = (X[:, :1] + rng.logistic(size=(200, 1)) > 0).astype(int).repeat(2, axis=1)

@@ -62,6 +62,8 @@ def counterfactual_probabilities(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from siscm.gumbel import counterfactual_probabilities
     >>> p, q = np.log([0.5, 0.3, 0.2]), np.log([0.6, 0.2, 0.2])
     >>> counterfactual_probabilities(p, q, 0).round(3)
     array([1., 0., 0.])
@@ -163,6 +165,8 @@ def joint_probabilities(log_p: npt.ArrayLike, log_q: npt.ArrayLike) -> FloatArra
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from siscm.gumbel import joint_probabilities
     >>> joint_probabilities(np.log([0.5, 0.5]), np.log([0.8, 0.2])).round(3)
     array([[0.5, 0. ],
            [0.3, 0.2]])

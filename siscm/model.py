@@ -74,6 +74,8 @@ class GumbelMaxSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # sci
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from siscm import GumbelMaxSISCM, Opinions
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(40, 2))
     >>> said = (X[:, :1] + rng.gumbel(size=(40, 1)) > 0).astype(int).repeat(2, axis=1)

@@ -113,12 +113,11 @@ class Opinions:
 
         Examples
         --------
-        >>> table = pd.DataFrame(
-        ...     [(1, "Ann", "mild"), (1, "Bob", "severe"), (2, "Ann", "mild")],
-        ...     columns=["case", "doctor", "said"],
-        ... )
-        >>> opinions = Opinions.from_long(table, instance="case", expert="doctor", label="said")
-        >>> opinions.labels
+        >>> import pandas as pd
+        >>> from siscm import Opinions
+        >>> rows = [(1, "Ann", "mild"), (1, "Bob", "severe"), (2, "Ann", "mild")]
+        >>> table = pd.DataFrame(rows, columns=["case", "doctor", "said"])
+        >>> Opinions.from_long(table, instance="case", expert="doctor", label="said").labels
         array([[ 0,  1],
                [ 0, -1]])
         """
@@ -143,6 +142,8 @@ class Opinions:
 
         Examples
         --------
+        >>> import pandas as pd
+        >>> from siscm import Opinions
         >>> table = pd.DataFrame({"Ann": ["mild", None], "Bob": ["severe", "mild"]})
         >>> Opinions.from_wide(table).labels
         array([[ 0,  1],

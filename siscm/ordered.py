@@ -55,6 +55,8 @@ def counterfactual_probabilities(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from siscm.ordered import counterfactual_probabilities
     >>> counterfactual_probabilities(np.log([0.2, 0.8]), np.log([0.5, 0.5]), 1).round(3)
     array([0.375, 0.625])
     """

@@ -84,6 +84,9 @@ class PooledMarginals(BaseEstimator):  # type: ignore[misc] # scikit-learn has n
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from siscm import Opinions
+    >>> from siscm.pooled import PooledMarginals
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(60, 2))
     >>> said = (X[:, :1] + rng.gumbel(size=(60, 3)) > 0).astype(int)

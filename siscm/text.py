@@ -49,6 +49,7 @@ def text_features(n_components: int = 20) -> Pipeline:
 
     Examples
     --------
+    >>> from siscm.text import text_features
     >>> texts = ["red green", "green blue", "blue red", "red red blue"]
     >>> text_features(n_components=2).fit_transform(texts).shape
     (4, 2)

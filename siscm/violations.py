@@ -48,6 +48,8 @@ def violates(
     --------
     The second expert is likelier to say 0 and less likely to say 1, yet went from 0 to 1:
 
+    >>> import numpy as np
+    >>> from siscm import violates
     >>> bool(violates(np.log([0.5, 0.5]), 0, np.log([0.8, 0.2]), 1))
     True
     """

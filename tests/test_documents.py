@@ -1,7 +1,9 @@
 """What README and cheat sheet say runs; the reference and CONTRIBUTING name what there is."""
 
+import doctest
 import re
 import tomllib
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -61,6 +63,15 @@ def test_every_line_of_the_cheat_sheet_runs():
     assert scope["best"].objective <= siscm.partition.objective(scope["graph"], scope["groups"])
     assert scope["opinions"].experts.tolist() == ["Ann", "Bob", "Cleo"]
     np.testing.assert_array_equal(scope["X"].index, scope["opinions"].instances)
+
+
+def test_every_example_of_the_reference_can_be_pasted_into_a_script():
+    modules = [import_module(f"siscm.{name}") for name in sorted(MODULES)]
+    found = [test for module in modules for test in doctest.DocTestFinder().find(module)]
+    examples = ["".join(line.source for line in test.examples) for test in found]
+    assert any(examples)
+    for example in examples:
+        exec(example, {})  # pytest's doctests have the module's names, a reader has not
 
 
 def test_the_reference_has_every_module_once():
