@@ -42,7 +42,8 @@ def all_pairs(
     partition
         Groups of expert ids, as in ``GumbelMaxSISCM.partition_``.
     rule
-        How the target's distribution follows; see :mod:`siscm.baselines`.
+        How the target's distribution follows; see :mod:`siscm.baselines`. By default the groups
+        of any partition share their noise wholly; graded sharing: :func:`siscm.contest.graded`.
 
     Returns
     -------

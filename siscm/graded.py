@@ -46,8 +46,9 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
         Learns each expert's habits; default :class:`~siscm.pooled.PooledMarginals`.
     noise
         ``"gumbel"``: all labels alike. ``"uniform"``, ``"gaussian"``: for labels whose order (that
-        of ``opinions.classes``) means something. ``"likeliest"``: whichever of
-        :data:`siscm.sharing_fit.CANDIDATES` makes the training opinions likelier.
+        of ``opinions.classes``, by name unless it was given) means something. ``"likeliest"``:
+        whichever of :data:`siscm.sharing_fit.CANDIDATES` makes the training opinions likelier. If
+        three labels or more have no order, take ``"gumbel"``: else answers hang on their names.
     partition
         Groups of expert ids to use instead of learning them.
     sharing
@@ -79,9 +80,10 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
         or one group of all where that predicts better.
     sharing_
         DataFrame by expert: ``sharing`` :math:`a_h`, and the ends ``low``, ``high`` of its 95 %
-        interval, which supposes that experts differ as :data:`siscm.sharing_errors.SPREAD` says.
-        Whoever met nobody of her group is taken to be like any other. No interval if sharing was
-        given, or if no two of one group met.
+        interval, which supposes that experts differ as :data:`siscm.sharing_errors.SPREAD` says,
+        and the noise taken: by another noise the same opinions give other numbers. Whoever met
+        nobody of her group, or is alone in it, is taken to be like any other: her numbers say
+        nothing of her. No interval if sharing was given, or if no two of one group met.
 
     Examples
     --------
