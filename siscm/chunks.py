@@ -16,6 +16,7 @@ handed out by joblib, and so goes to a Dask cluster inside
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import reduce
 from itertools import chain, islice
 from operator import add
@@ -72,13 +73,12 @@ def split(
     for i in range(n_chunks):
         here, place = number == i, np.cumsum(number == i) - 1
         kept = here[opinions.instance_codes]
-        part = Opinions(
-            opinions.instances[here],
-            opinions.experts,
-            opinions.classes,
-            place[opinions.instance_codes[kept]],
-            opinions.expert_codes[kept],
-            opinions.label_codes[kept],
+        part = replace(
+            opinions,
+            instances=opinions.instances[here],
+            instance_codes=place[opinions.instance_codes[kept]],
+            expert_codes=opinions.expert_codes[kept],
+            label_codes=opinions.label_codes[kept],
         )
         chunks.append((rows[kept], part))
     return chunks

@@ -46,9 +46,9 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
         Learns each expert's habits; default :class:`~siscm.pooled.PooledMarginals`.
     noise
         ``"gumbel"``: all labels alike. ``"uniform"``, ``"gaussian"``: for labels whose order (that
-        of ``opinions.classes``, by name unless it was given) means something. ``"likeliest"``:
-        whichever of :data:`siscm.sharing_fit.CANDIDATES` makes the training opinions likelier. If
-        three labels or more have no order, take ``"gumbel"``: else answers hang on their names.
+        of ``opinions.classes``) means something. ``"likeliest"``: whichever of
+        :data:`siscm.sharing_fit.CANDIDATES` makes the training opinions likelier; without
+        ``opinions.ordered`` Gumbel noise, for answers must not hang on what labels are called.
     partition
         Groups of expert ids to use instead of learning them.
     sharing
@@ -149,9 +149,10 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
             )
         marginals = clone(marginals)
         marginals.fit(X, opinions)
+        by_name = self.noise == "likeliest" and not opinions.ordered
         found = fit_sharing(
             split(marginals.out_of_fold_, opinions, N_PARTS, rng=parts_rng),
-            self.noise,
+            "gumbel" if by_name else self.noise,
             self.n_restarts,
             rng=partition_rng,
             groups=given,

@@ -113,6 +113,12 @@ def encode(
     return find_all(values, index, role, problem)[row], index
 
 
+def in_order(column: pd.Series[Any], given: Iterable[Any] | None, names: pd.Index[Any]) -> bool:
+    """Whether the order of names means something: two have one, numbers, and any that was told."""
+    told = given is not None or getattr(column.dtype, "ordered", False)
+    return len(names) < 3 or told or not any(isinstance(name, str) for name in names)
+
+
 def find(names: Iterable[Any], index: pd.Index[Any], role: str) -> IntArray:
     """Positions of the names in an index, -1 where it lacks them.
 

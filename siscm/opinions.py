@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from siscm.checks import IntArray
-from siscm.names import encode, gaps, given_names, plain, positions, sorted_names
+from siscm.names import encode, gaps, given_names, in_order, plain, positions, sorted_names
 from siscm.table import as_codes, check_columns, merge_repeats, refuse_missing
 
 NOT_ASKED = -1
@@ -33,6 +33,8 @@ class Opinions:
     instance_codes, expert_codes, label_codes
         One entry an opinion: positions in ``instances``, ``experts`` and ``classes``. Copied,
         and read-only from then on.
+    ordered
+        Whether the order of the classes means something: not that of words sorted by name.
 
     Raises
     ------
@@ -46,6 +48,7 @@ class Opinions:
     instance_codes: IntArray
     expert_codes: IntArray
     label_codes: IntArray
+    ordered: bool = True
 
     def __post_init__(self) -> None:
         """Check the codes and freeze them."""
@@ -55,9 +58,7 @@ class Opinions:
             ("label", self.classes),
         ):
             codes = np.asarray(getattr(self, f"{role}_codes"))
-            if not np.issubdtype(codes.dtype, np.integer) or codes.shape != np.shape(
-                self.label_codes
-            ):
+            if codes.dtype.kind not in "iu" or codes.shape != np.shape(self.label_codes):
                 raise ValueError(f"{role}_codes must be integers, one for each opinion.")
             wrong = (codes < 0) | (codes >= len(names))
             if wrong.any():
@@ -129,8 +130,9 @@ class Opinions:
         label_codes, class_index = encode(table[label], classes, "label")
         rows = pd.DataFrame({"i": instance_codes, "h": expert_codes, "y": label_codes})
         rows = merge_repeats(rows, instance_index, expert_index, class_index)
-        codes = (rows[name].to_numpy() for name in "ihy")
-        return cls(instance_index, expert_index, class_index, *codes)
+        i, h, y = (rows[name].to_numpy() for name in "ihy")
+        ordered = in_order(table[label], classes, class_index)
+        return cls(instance_index, expert_index, class_index, i, h, y, ordered)
 
     @classmethod
     def from_wide(cls, table: pd.DataFrame, classes: Iterable[Hashable] | None = None) -> Opinions:
@@ -206,10 +208,9 @@ class Opinions:
                 (classes, n_used, "label"),
             )
         )
-        named = {"instance": where, "expert": who}
-        for (role, names), size in zip(named.items(), codes.shape, strict=True):
-            if len(names) != size:
-                raise ValueError(f"{len(names)} {role}s are named, but the array holds {size}.")
+        for role, names, n in zip(("instance", "expert"), (where, who), codes.shape, strict=True):
+            if len(names) != n:
+                raise ValueError(f"{len(names)} {role}s are named, but the array holds {n}.")
         wrong = (codes < NOT_ASKED) | (codes >= len(what))
         if wrong.any():
             i, h = np.argwhere(wrong)[0]
@@ -285,9 +286,8 @@ class Opinions:
         h = positions(self.experts, kept_experts, "expert")[self.expert_codes]
         kept = np.flatnonzero((i >= 0) & (h >= 0))
         kept = kept[np.lexsort((h[kept], i[kept]))]
-        return Opinions(
-            kept_instances, kept_experts, self.classes, i[kept], h[kept], self.label_codes[kept]
-        )
+        codes = (i[kept], h[kept], self.label_codes[kept])
+        return Opinions(kept_instances, kept_experts, self.classes, *codes, self.ordered)
 
     def __len__(self) -> int:
         """How many opinions there are."""

@@ -43,14 +43,11 @@ class OwnPanel:
         Features of all instances, gaps filled; no column if there are none.
     kinds
         What each column of ``X`` holds: ``"number"``, ``"category"`` or ``"text"``.
-    ordered
-        Whether the labels have an order: given by the user, or three or more numbers.
     """
 
     opinions: Opinions
     X: pd.DataFrame
     kinds: dict[Hashable, Kind]
-    ordered: bool
 
     def cases(self, few: int = 1) -> pd.Index[Any]:
         """New cases: the instances with at most so many opinions, the fewest first.
@@ -157,7 +154,7 @@ def check_files(
     _thin_places(cleaned, problems)
     if problems.fatal:
         return Checked(problems, None)
-    return Checked(problems, OwnPanel(cleaned, X, found, bool(labels) or len(numbers or []) > 2))
+    return Checked(problems, OwnPanel(cleaned, X, found))
 
 
 def _with_features(said: pd.DataFrame, X: pd.DataFrame, problems: Problems) -> pd.DataFrame:

@@ -23,7 +23,6 @@ from siscm.opinions import Opinions
 from siscm.own_cases import NewCases
 from siscm.own_features import marginals_for
 from siscm.own_panel import LEAST_TWICE, OwnPanel
-from siscm.sharing_fit import NoiseChoice
 
 MOST_CELLS = 150_000
 """Opinions times labels that a report learns from at most."""
@@ -160,8 +159,6 @@ def make_report(
 ) -> Report:
     """Learn from a panel, and judge by cross-validation what second opinions are worth on it.
 
-    Labels that have no order get a Gumbel noise; others the likeliest.
-
     Parameters
     ----------
     panel
@@ -179,9 +176,8 @@ def make_report(
     """
     rng = np.random.default_rng(random_state)
     learned = learning(panel, most_cells, rng)
-    noise: NoiseChoice = "likeliest" if panel.ordered or learned.n_classes == 2 else "gumbel"
-    pairs = out_of_fold(panel, learned, noise, rng)
-    return Report(panel, learned, _fitted(panel, learned, noise), pairs)
+    pairs = out_of_fold(panel, learned, rng)
+    return Report(panel, learned, _fitted(panel, learned), pairs)
 
 
 def learning(panel: OwnPanel, most_cells: int | None, rng: np.random.Generator) -> Opinions:
@@ -210,15 +206,13 @@ def learning(panel: OwnPanel, most_cells: int | None, rng: np.random.Generator) 
     return panel.opinions.select(instances=panel.opinions.instances[kept])
 
 
-def _fitted(panel: OwnPanel, said: Opinions, noise: NoiseChoice) -> GradedSISCM:
+def _fitted(panel: OwnPanel, said: Opinions) -> GradedSISCM:
     """Graded sharing, with marginals for the panel's features, learned from some opinions."""
     marginals = marginals_for(panel.X, panel.kinds, len(said) * said.n_classes)
-    return GradedSISCM(marginals, noise=noise).fit(panel.X.loc[said.instances], said)
+    return GradedSISCM(marginals).fit(panel.X.loc[said.instances], said)
 
 
-def out_of_fold(
-    panel: OwnPanel, said: Opinions, noise: NoiseChoice, rng: np.random.Generator
-) -> pd.DataFrame:
+def out_of_fold(panel: OwnPanel, said: Opinions, rng: np.random.Generator) -> pd.DataFrame:
     """Every ordered pair of opinions, inferred by models that saw no opinion on its instance.
 
     Returns
@@ -243,7 +237,7 @@ def out_of_fold(
         out = np.zeros(len(said.instances), dtype=bool)
         out[several[part::n_folds]] = True
         train, test = (said.select(instances=said.instances[kept]) for kept in (~out, out))
-        model = _fitted(panel, train, noise)
+        model = _fitted(panel, train)
         rules: dict[str, Rule] = {GRADED: graded(model), "marginals": marginals_only, "copy": copy}
         scored = model.log_marginals(panel.X.loc[test.instances], test)
         tables.append(judged(rules, scored, test))

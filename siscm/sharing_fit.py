@@ -78,7 +78,7 @@ def fit_sharing(
         :mod:`siscm.chunks`. Their number modulo :data:`N_PARTS` says by which part they judge.
     noise
         As for :meth:`siscm.sharing.SharingEvidence.from_opinions`, or ``"likeliest"`` of
-        :data:`CANDIDATES`.
+        :data:`CANDIDATES`, of which one takes the labels to be in order.
     n_restarts
         Runs of Algorithm 1 at each sharing.
     rng

@@ -499,6 +499,24 @@ def test_the_noise_that_was_planted_predicts_better(planted: Noise) -> None:
     assert score[planted] > held_out(nothing.fit(X[:400], train), X[400:], test) + 0.1
 
 
+def test_labels_in_no_order_may_have_any_names() -> None:
+    """Not so if the order of their names were taken to mean something."""
+    rng = np.random.default_rng(0)
+    panel = graded_panel(rng, 100, [[0, 1, 2]], [0.9] * 3, k=4, noise="gaussian")
+    X, told = rng.normal(size=(100, 0)), []
+    for names in ("abcd", "cadb"):
+        table = panel.opinions.to_long()
+        table["label"] = table["label"].map(lambda code, names=names: names[code])
+        model = GradedSISCM().fit(X, Opinions.from_long(table))
+        assert model.noise_ == "gumbel"
+        assert model.classes_.tolist() == sorted(names)
+        answers = model.counterfactual_proba(X, {"e0": names[1]})
+        told.append(answers[..., np.argsort(np.argsort(list(names)))])
+        ordered = Opinions.from_long(table, classes=list(names))
+        assert GradedSISCM().fit(X, ordered).noise_ == "gaussian"
+    np.testing.assert_allclose(*told, atol=1e-6)
+
+
 # As a structural causal model
 
 

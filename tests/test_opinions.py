@@ -124,6 +124,31 @@ def test_labels_of_an_ordered_categorical_keep_its_order() -> None:
         assert opinions.labels.tolist() == [[0, 2], [1, 2]]
     unordered = long.assign(label=grade.cat.as_unordered())
     assert Opinions.from_long(unordered).classes.tolist() == ["high", "low", "medium"]
+    assert opinions.ordered
+    assert not Opinions.from_long(unordered).ordered
+
+
+@pytest.mark.parametrize(
+    ("labels", "options", "ordered"),
+    [
+        ("yxz", {}, False),
+        ("yxz", {"classes": list("zxy")}, True),
+        ("yxy", {}, True),  # two are in order, whichever comes first
+        ([2, 0, 1], {}, True),
+        ([0.5, "x", "y"], {}, False),
+    ],
+)
+def test_names_alone_give_labels_no_order(labels, options, ordered) -> None:
+    table = table_of(label=tuple(labels))
+    wide = table.pivot(index="instance", columns="expert", values="label")
+    for opinions in (Opinions.from_long(table, **options), Opinions.from_wide(wide, **options)):
+        assert opinions.ordered == ordered
+        assert opinions.select(experts=["p"]).ordered == ordered
+
+
+def test_codes_are_taken_to_be_in_order() -> None:
+    assert Opinions.from_codes([[0, 1, 2]]).ordered
+    assert Opinions.from_codes([[0, 1, 2]], classes=list("bca")).ordered
 
 
 def test_the_order_given_is_kept() -> None:

@@ -359,13 +359,12 @@ def test_labels_get_their_order_from_their_values_or_the_user(check):
     five = said_table().assign(label=[(3 * i) % 11 for i in range(90)])
     panel = check(five).panel
     assert list(panel.opinions.classes) == [str(i) for i in range(11)]
-    assert panel.ordered
+    assert panel.opinions.ordered
     words = said_table().assign(label=np.resize(["mild", "Severe", "none"], 90))
-    assert not check(words).panel.ordered
+    assert not check(words).panel.opinions.ordered
     panel = check(words, order=["none", "mild", "severe", "deadly"]).panel
     assert list(panel.opinions.classes) == ["none", "mild", "Severe", "deadly"]
-    assert panel.ordered
-    assert not check().panel.ordered  # of two labels nobody asks
+    assert panel.opinions.ordered
     for order, trouble in ((["mild"], "not in order="), (["mild", "Mild"], "not in order=")):
         with pytest.raises(ValueError, match=trouble):
             _ = check(words, order=order).panel
@@ -562,7 +561,7 @@ def test_kinds_that_are_no_kinds_by_column_are_refused(check, kinds):
 def test_labels_with_a_decimal_comma_are_numbers(check, order):
     checked = check(labelled("1,5", "2", "10,5"), order=order)
     assert list(checked.panel.opinions.classes) == ["1.5", "2", "10.5"]
-    assert checked.panel.ordered
+    assert checked.panel.opinions.ordered
     found = only(checked, "labels with a comma, read as a decimal one")
     assert (found["outcome"], found["where"]) == ("look", "'1,5', '10,5'")
 

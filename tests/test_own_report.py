@@ -68,7 +68,7 @@ def report(panel):
 def test_the_model_is_graded_sharing_learned_from_the_panel(panel, report):
     said = learning(panel, None, np.random.default_rng(0))
     n_cells = len(said) * said.n_classes
-    model = GradedSISCM(marginals_for(panel.X, panel.kinds, n_cells), noise=report.model.noise)
+    model = GradedSISCM(marginals_for(panel.X, panel.kinds, n_cells))
     model.fit(panel.X.loc[said.instances], said)
     pd.testing.assert_frame_equal(report.model.sharing_, model.sharing_)
     table = report.sharing()
@@ -249,26 +249,18 @@ def test_calibration_counts_every_label_of_every_opinion_once(report):
     assert (table["probability"] * table["n"]).sum() == pytest.approx(len(learned))
 
 
-@pytest.mark.parametrize("order", [None, list("badce")])
-def test_labels_in_order_get_the_likeliest_noise(tmp_path, order):
-    opinions, features = made_up(tmp_path, 60)
-    if order is not None:
+@pytest.mark.parametrize("words", [None, list("badce")])
+def test_a_noise_that_knows_an_order_is_taken_if_there_is_one(tmp_path, words):
+    """Numbers have one, words that of order=; otherwise they have none."""
+    opinions, features = made_up(tmp_path, noise="gaussian")
+    if words is not None:
         table = pd.read_csv(opinions, sep=";", encoding="utf-8-sig")
-        table["label"] = table["label"].map(lambda grade: order[grade])
+        table["label"] = table["label"].map(lambda grade: words[grade])
         table.to_csv(opinions, index=False)
-    assert (
-        make_report(check_files(opinions, features, order=order).panel).model.noise == "likeliest"
-    )
-
-
-def test_words_without_an_order_have_a_gumbel_noise(tmp_path):
-    opinions, features = made_up(tmp_path, 60, k=3)
-    table = pd.read_csv(opinions, sep=";", encoding="utf-8-sig")
-    table["label"] = table["label"].map(lambda grade: ["red", "green", "blue"][grade])
-    table.to_csv(opinions, index=False)
-    assert make_report(check_files(opinions, features).panel).model.noise == "gumbel"
-    two, _ = made_up(tmp_path, 60, k=2)
-    assert make_report(check_files(two).panel).model.noise == "likeliest"
+        report = make_report(check_files(opinions, features).panel)
+        assert report.model.noise_ == "gumbel"
+    report = make_report(check_files(opinions, features, order=words).panel)
+    assert report.model.noise_ == "gaussian"
 
 
 def test_a_panel_on_which_it_does_not_help_is_told_so(tmp_path):
@@ -382,7 +374,7 @@ def test_one_instance_with_two_opinions_is_too_few_to_judge_by(panel):
     (met, *_), alone = np.flatnonzero(said.n_by_instance > 1), said.n_by_instance < 2
     some = said.select(instances=said.instances[alone | (np.arange(len(alone)) == met)])
     with pytest.raises(ValueError, match=r"1 instance\(s\) have two opinions or more"):
-        out_of_fold(panel, some, "gumbel", np.random.default_rng(0))
+        out_of_fold(panel, some, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(("n_texts", "columns"), [(2, ["age"]), (5, ["age", "comment"])])
