@@ -4,8 +4,8 @@ Pairs on one instance depend on each other, so the curvature of the log-likeliho
 promise too much. The scores are added up by instance, and their spread over instances, with that of
 the prior, stands between two inverse curvatures (the "sandwich" of Huber). Marginals are taken as
 they are. Intervals cover 95 % of experts who differ as :data:`SPREAD` supposes. Of those who differ
-more they cover fewer, and somebody far from all others is mostly drawn out of hers: far below, she
-is said to share more than she does; far above, less.
+more they cover fewer, and the farther somebody is from all others, the likelier she is drawn out of
+hers: far below, she is said to share more than she does; far above, less.
 """
 
 from __future__ import annotations
