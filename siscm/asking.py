@@ -29,6 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from siscm.alignment import align_experts, align_features
 from siscm.checks import BoolArray, FloatArray, IntArray
 from siscm.contradictions import Names
 from siscm.graded import GradedSISCM
@@ -76,16 +77,20 @@ def prospects(
     log_p, codes
         Log-marginals (n, H, k), and label codes (n, H) of the opinions at hand.
     panel
-        (n, H): who belongs to the panel of each case; None for everybody.
+        (n, H): who belongs to the panel of each case, beside who has spoken; None for everybody.
     instances
         Names of the cases, for error messages.
 
     Raises
     ------
+    TypeError
+        If the model is another one. The paper's is this one at Gumbel noise and a sharing of 1.
     ValueError
         If the arguments do not fit each other or the model; or if the opinions at hand are
         impossible together, which takes a sharing of 1.
     """
+    if not isinstance(model, GradedSISCM):
+        raise TypeError(f"model is a {type(model).__name__}; it must be a fitted GradedSISCM.")
     log_p, codes, names = model.check_observed(log_p, codes, instances.tolist())
     panel = np.ones(codes.shape, dtype=bool) if panel is None else np.asarray(panel)
     if panel.dtype != bool or panel.shape != codes.shape:
@@ -141,7 +146,7 @@ def value_of_asking(
     model, log_p, codes
         As for :func:`prospects`.
     panel
-        (n, H): the panel of each case; default everybody.
+        (n, H): the panel of each case, beside who has spoken; default everybody.
     instances
         Names; default positions.
 
@@ -156,7 +161,7 @@ def value_of_asking(
 
     Raises
     ------
-    ValueError
+    TypeError, ValueError
         As :func:`prospects`.
     """
     index = pd.RangeIndex(len(codes)) if instances is None else as_index(list(instances))
@@ -201,9 +206,9 @@ def trial(
     model
         Fitted on other instances.
     X, test
-        Features and opinions. Cases with fewer than three opinions are left out.
+        Features and opinions, aligned by id. Cases with fewer than three opinions are left out.
     accuracy
-        (H,): how often each expert agreed with most of hers in training.
+        (H,): how often each of the model's experts agreed with most of hers in training.
     rng
         Draws who has spoken.
 
@@ -213,11 +218,19 @@ def trial(
         A row a case: ``instance``; ``spoke``, the expert who has spoken; ``sure`` and ``gain`` (the
         largest there was), as :func:`value_of_asking` has them; and for each strategy how right its
         decision was, 1 or 0 without a tie, for ``"at random"`` on average.
+
+    Raises
+    ------
+    ValueError
+        If X and opinions do not align, an expert is unknown, or the classes are not those of
+        training.
     """
     kept = np.flatnonzero(test.n_by_instance >= 3)
-    labels = test.labels[kept]
+    place = align_experts(test, as_index(model.experts_), as_index(model.classes_))
+    labels = np.full((len(kept), len(model.experts_)), NOT_ASKED)
+    labels[:, place] = test.labels[kept]
     worth = most(test.votes[kept])
-    log_p = model.log_marginals(X)[kept]
+    log_p = model.log_marginals(align_features(X, test.instances))[kept]
     asked = labels != NOT_ASKED
     spoke = np.where(asked, rng.random(asked.shape), -1).argmax(axis=1)
     rows = np.arange(len(kept))

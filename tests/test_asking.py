@@ -10,6 +10,7 @@ import pytest
 
 from siscm.asking import STRATEGIES, agreement_with_most, trial, value_of_asking
 from siscm.graded import GradedSISCM
+from siscm.model import GumbelMaxSISCM
 from siscm.opinions import NOT_ASKED, Opinions
 from siscm.several import cells_of
 from siscm.synthetic import SyntheticPanel, make_synthetic_panel
@@ -163,6 +164,23 @@ def test_a_trial_is_what_a_slow_loop_finds(panel, model) -> None:
     assert set(STRATEGIES) < set(found.columns)
 
 
+def test_a_trial_finds_cases_and_experts_by_their_names(panel) -> None:
+    X = pd.DataFrame(panel.X)
+    model = GradedSISCM(noise="uniform", partition=panel.groups, sharing=SHARING)
+    model.fit(X, panel.opinions)
+    accuracy = np.array([0.5, 0.9, 0.4, 0.8, 0.6])
+
+    def tried(X, test):
+        return trial(model, X, test, accuracy, rng=np.random.default_rng(1))
+
+    found = tried(X, panel.opinions)
+    pd.testing.assert_frame_equal(tried(X[::-1], panel.opinions), found)
+    backwards = panel.opinions.select(experts=range(4, -1, -1))
+    pd.testing.assert_frame_equal(tried(X, backwards), found)
+    with pytest.raises(ValueError, match="instance 0 has features but is not among"):
+        tried(X, panel.opinions.select(instances=range(1, 80)))
+
+
 def drawn_panels(model, log_p, rng) -> np.ndarray:
     """What everybody says of each case, drawn from the model's law of all together."""
     _, h, k = log_p.shape
@@ -306,6 +324,12 @@ def test_what_is_about_other_experts_or_no_logarithm_is_refused(panel, model, at
     for wrong in (np.ones((80, 4), dtype=bool), np.ones(5, dtype=bool), np.ones((80, 5))):
         with pytest.raises(ValueError, match=r"panel must be .* \(80, 5\)"):
             value_of_asking(model, log_p, at_hand, wrong)
+
+
+def test_the_papers_estimator_is_refused(panel, model, at_hand) -> None:
+    other = GumbelMaxSISCM(partition=panel.groups).fit(panel.X, panel.opinions)
+    with pytest.raises(TypeError, match="model is a GumbelMaxSISCM; it must be a fitted Graded"):
+        value_of_asking(other, other.log_marginals(panel.X), at_hand)
 
 
 def test_lists_are_taken_as_arrays_are(panel, model, at_hand) -> None:
