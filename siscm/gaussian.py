@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtr, ndtri, owens_t
 
-from siscm.checks import FloatArray, IntArray
+from siscm.checks import FloatArray, IntArray, check_labels, check_log_distribution
 from siscm.ordered import cumulated
 
 MOST_CORRELATION = 0.999
@@ -82,7 +82,15 @@ def law(
     -------
     array (..., k)
         Rows sum to 1. Without a correlation they are the target's marginals.
+
+    Raises
+    ------
+    ValueError
+        If a row is not a distribution, or a label is not a code.
     """
+    log_p = check_log_distribution(log_p, "observed")
+    log_q = check_log_distribution(log_q, "target")
+    label = check_labels(label, log_p.shape[-1])
     r = np.minimum(correlation, MOST_CORRELATION)
     x, y = ends(log_p), ends(log_q)
     shape = np.broadcast_shapes(x.shape[:-1], y.shape[:-1], np.shape(label), np.shape(r))

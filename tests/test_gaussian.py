@@ -92,6 +92,22 @@ def test_leading_axes_broadcast() -> None:
         np.testing.assert_allclose(found[i, t], one, atol=1e-14)
 
 
+def test_single_precision_gives_the_same_law() -> None:
+    halves, others = np.log(np.float32([[0.5, 0.5], [0.2, 0.8]]))
+    found = gaussian.law(halves, others, np.array(0), 0.5)
+    np.testing.assert_allclose(found, gaussian.law(*np.log([[0.5] * 2, [0.2, 0.8]]), 0, 0.5), 1e-6)
+
+
+def test_what_is_no_code_or_no_distribution_is_refused() -> None:
+    log_p = np.log([0.5, 0.5])
+    for label in (-1, 2):
+        with pytest.raises(ValueError, match=f"label code {label} is not one of the 2 classes"):
+            gaussian.law(log_p, log_p, np.array(label), 0.5)
+    for p, q, whose in ((log_p * 2, log_p, "observed"), (log_p, log_p * np.nan, "target")):
+        with pytest.raises(ValueError, match=f"the {whose} expert's marginal sums to"):
+            gaussian.law(p, q, np.array(0), 0.5)
+
+
 def tail_law(z: float, y: Array, r: float) -> Array:
     """P(Z' <= y | Z <= z), for z far out: the density falls from there as the exponent says."""
     points = np.unique(np.append(z - y / r if r else [], [0.1, 0.3, 1.0]).clip(0, 4))
