@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from siscm.checks import FloatArray, IntArray
+from siscm.checks import FloatArray, IntArray, check_labels
 
 N_BINS = 10
 """Equal bins of probabilities from 0 to 1."""
@@ -26,7 +26,13 @@ def calibration(log_p: FloatArray, said: IntArray) -> pd.DataFrame:
     DataFrame
         A row a bin that is not empty: mean ``probability``, ``said``, the share that was, and
         ``n``, how many there are.
+
+    Raises
+    ------
+    ValueError
+        If something said is no code, such as a label's name: it would count as never said.
     """
+    said = check_labels(said, log_p.shape[1])
     p = np.exp(log_p).ravel()
     true = (np.arange(log_p.shape[1]) == said[:, None]).ravel()
     table = pd.DataFrame({"probability": p, "said": true, "n": 1})

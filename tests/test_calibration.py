@@ -16,6 +16,13 @@ def test_a_small_table_by_hand():
     assert calibration_error(table) == pytest.approx((0.95 + 0.27 + 0.27 + 0.95) / 6)
 
 
+def test_names_of_labels_are_no_codes():
+    with pytest.raises(ValueError, match="labels must be integer codes"):
+        calibration(np.log([[0.5, 0.5]]), np.array(["mild"]))
+    with pytest.raises(ValueError, match="label code 2 is not one of the 2 classes"):
+        calibration(np.log([[0.5, 0.5]]), np.array([2]))
+
+
 def test_certainty_has_a_bin():
     table = calibration(np.log([[1.0, 1e-300]]), np.array([0]))
     assert table.index.tolist() == [0, 9]
