@@ -36,7 +36,10 @@ _MOST_LOG_EXCESS = 600.0
 def check_noise(noise: str) -> None:
     """Refuse a noise that there is not."""
     if noise not in (known := get_args(Noise)):
-        raise ValueError(f"noise is {noise!r}; it must be one of {', '.join(known)}.")
+        raise ValueError(
+            f"noise is {noise!r}; it must be one of {', '.join(known)}; or likeliest, for a "
+            "GradedSISCM to choose."
+        )
 
 
 def pair_law(

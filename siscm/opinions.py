@@ -34,7 +34,7 @@ class Opinions:
         One entry an opinion: positions in ``instances``, ``experts`` and ``classes``. Copied,
         and read-only from then on.
     ordered
-        Whether the order of the classes means something: not that of words sorted by name.
+        Whether the order of the classes means something: of numbers, or as given; not of words.
 
     Raises
     ------
@@ -98,7 +98,7 @@ class Opinions:
         instances, experts, classes
             Which names there are, and their order. Default: those in the table, sorted (numbers
             before text, whole floats as integers), or in the order of an ordered categorical.
-            Give them to fix an order, or to include names without an opinion.
+            Give them to include names without an opinion, or to fix an order: it is ``ordered``.
 
         Returns
         -------
@@ -188,7 +188,7 @@ class Opinions:
             nobody was asked.
         instances, experts, classes
             Names, in the order of the codes. Default: the index and columns of a DataFrame, else
-            the positions themselves.
+            the positions themselves. Classes are ``ordered``, which ``noise="gumbel"`` ignores.
 
         Raises
         ------

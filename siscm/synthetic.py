@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import log_softmax
@@ -134,7 +134,6 @@ def check_before_thinning(opinions: Opinions, sparsity: float) -> None:
 
 def keep(opinions: Opinions, stays: BoolArray) -> Opinions:
     """The opinions that stay (n, H), of the same instances, experts and classes."""
-    labels = np.where(stays, opinions.labels, NOT_ASKED)
-    return Opinions.from_codes(
-        labels, instances=opinions.instances, experts=opinions.experts, classes=opinions.classes
-    )
+    stay = stays[opinions.instance_codes, opinions.expert_codes]
+    names = ("instance_codes", "expert_codes", "label_codes")
+    return replace(opinions, **{name: getattr(opinions, name)[stay] for name in names})

@@ -368,7 +368,10 @@ def test_sharing_is_read_by_expert(data: Any) -> None:
         ({"partition": [["Ann", "Bob", "Cy"]]}, "expert 'Dee' is in no group"),
         ({"partition": [[*EXPERTS, "Zed"]]}, "names expert 'Zed', who is not in the data"),
         ({"partition": "Ann"}, "must be a list of lists of expert ids"),
-        ({"noise": "normal"}, "noise is 'normal'; it must be one of gumbel, uniform"),
+        (
+            {"noise": "normal"},
+            "noise is 'normal'; .* one of gumbel, uniform, gaussian; or likeliest",
+        ),
         ({"n_samples": 0}, "n_samples must be .* at least 1; got 0"),
         ({"n_samples": 2.5}, r"n_samples must be .* got 2\.5"),
         ({"n_restarts": 0}, "n_restarts must be .* at least 1; got 0"),

@@ -92,6 +92,14 @@ def test_every_expert_stays_equally_often() -> None:
     assert chisquare(counts).pvalue > 1e-4
 
 
+def test_labels_in_no_order_stay_in_none() -> None:
+    table = panel(5).opinions.to_long()
+    words = Opinions.from_long(table.assign(label=table["label"].map(dict(enumerate("cabed")))))
+    kept = sparsify(words, 0.5, np.random.default_rng(0))
+    assert kept.classes.tolist() == list("abcde")
+    assert not kept.ordered
+
+
 def test_bad_sizes_and_sparsities_are_refused() -> None:
     rng = np.random.default_rng(0)
     for n, wrong in ((0, {}), (10.0, {}), (5, {"n_classes": 0}), (5, {"group_sizes": (3, 0)})):
