@@ -11,7 +11,7 @@ import pandas as pd
 from sklearn.linear_model import LogisticRegression
 
 from siscm import evaluation
-from siscm.baselines import RULES, marginals_only
+from siscm.baselines import RULES
 from siscm.checks import FloatArray, IntArray
 from siscm.model import GumbelMaxSISCM
 from siscm.opinions import Opinions
@@ -166,7 +166,7 @@ def scores(
 
 
 def other_starts(done: Study, n_starts: int = 20) -> list[dict[str, float]]:
-    """Inside the groups that Algorithm 1 finds with other seeds: what hangs on the draw of one.
+    """What hangs on the seed of Algorithm 1: scores inside the groups found with others.
 
     Returns
     -------
@@ -175,20 +175,23 @@ def other_starts(done: Study, n_starts: int = 20) -> list[dict[str, float]]:
         ``agree``, and how often those of the other pairs do, ``agree_across``; and inside, accuracy
         and log-loss of the model and of the marginals. Left out where no test pair is in a group.
     """
-    log_p, graph, rows = done.test_log_marginals, done.model.graph_, []
+    graph, starts = done.model.graph_, []
     for seed in range(n_starts):
         found = greedy(graph, rng=np.random.default_rng(seed))
         groups = [[graph.experts[h] for h in group] for group in found]
-        model = evaluation.all_pairs(log_p, done.test, groups)
-        alone = evaluation.all_pairs(log_p, done.test, groups, marginals_only)
-        inside, agree = model["same_group"], model["observed_label"] == model["truth"]
-        if not inside.any():
-            continue
-        row = {"pairs": inside.sum(), "agree": agree[inside].mean()}
-        row["agree_across"] = agree[~inside].mean()
-        for name, kept in (("model", model[inside]), ("marginals", alone[inside])):
-            row[f"{name}_accuracy"] = (kept["prediction"] == kept["truth"]).mean()
-            loss = evaluation.log_loss(kept["probability"].to_numpy(), done.test.n_classes)
-            row[f"{name}_log_loss"] = loss.mean()
-        rows.append({key: round(float(value), 6) for key, value in row.items()})
-    return rows
+        scored = scores(done, groups, rng=np.random.default_rng(0))
+        copy, model, alone = (
+            scored[rule]["same group"] for rule in ("copy", "Gumbel-Max SI-SCM", "marginals only")
+        )
+        if copy["n_pairs"]:
+            start = {
+                "pairs": copy["n_pairs"],
+                "agree": copy["accuracy"],
+                "agree_across": scored["copy"]["different groups"]["accuracy"],
+                "model_accuracy": model["accuracy"],
+                "model_log_loss": model["log_loss"],
+                "marginals_accuracy": alone["accuracy"],
+                "marginals_log_loss": alone["log_loss"],
+            }
+            starts.append(start)
+    return starts

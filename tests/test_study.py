@@ -4,11 +4,14 @@ import json
 import os
 import subprocess
 import sys
+from itertools import permutations
 
 import numpy as np
 import pytest
 
-from siscm.partition import greedy
+from siscm.baselines import gumbel_max, marginals_only
+from siscm.evaluation import all_pairs, hits, log_loss
+from siscm.partition import greedy, group_of
 from siscm.simulate import simulate_panel
 from siscm.study import (
     figures,
@@ -61,23 +64,26 @@ def test_planted_groups_beat_marginals_inside_and_equal_them_across(done):
 
 def test_other_starts_score_the_pairs_inside_the_groups_they_find():
     large = study(simulate_panel("MD-Agreement", np.random.default_rng(0)), 150)
-    graph = large.model.graph_
+    graph, said = large.model.graph_, large.test.labels
     starts = other_starts(large, 2)
     assert starts[0] != starts[1]
     for seed, start in enumerate(starts):
         found = greedy(graph, rng=np.random.default_rng(seed))
         groups = [[graph.experts[h] for h in group] for group in found]
-        again = scores(large, groups, rng=np.random.default_rng(0))
-        same = {rule: again[rule]["same group"] for rule in again}
-        assert start == {
-            "pairs": same["copy"]["n_pairs"],
-            "agree": same["copy"]["accuracy"],
-            "agree_across": again["copy"]["different groups"]["accuracy"],
-            "model_accuracy": same["Gumbel-Max SI-SCM"]["accuracy"],
-            "model_log_loss": same["Gumbel-Max SI-SCM"]["log_loss"],
-            "marginals_accuracy": same["marginals only"]["accuracy"],
-            "marginals_log_loss": same["marginals only"]["log_loss"],
-        }
+        inside = group_of(groups, large.test.experts)
+        agreed = {True: [], False: []}
+        for row in said:
+            for one, other in permutations(np.flatnonzero(row >= 0), 2):
+                agreed[inside[one] == inside[other]].append(row[one] == row[other])
+        assert start["pairs"] == len(agreed[True])
+        assert start["agree"] == pytest.approx(np.mean(agreed[True]), abs=1e-6)
+        assert start["agree_across"] == pytest.approx(np.mean(agreed[False]), abs=1e-6)
+        for name, rule in (("model", gumbel_max), ("marginals", marginals_only)):
+            pairs = all_pairs(large.test_log_marginals, large.test, groups, rule)
+            right = hits(pairs)["same group"].mean()
+            assert start[f"{name}_accuracy"] == pytest.approx(right, abs=1e-6)
+            loss = log_loss(pairs["probability"], 2)[pairs["same_group"]].mean()
+            assert start[f"{name}_log_loss"] == pytest.approx(loss, abs=1e-6)
 
 
 def test_other_starts_without_a_group_have_nothing_to_score(done):
