@@ -42,8 +42,8 @@ def all_pairs(
     partition
         Groups of expert ids, as in ``GumbelMaxSISCM.partition_``.
     rule
-        How the target's distribution follows; see :mod:`siscm.baselines`. By default the groups
-        of any partition share their noise wholly; graded sharing: :func:`siscm.contest.graded`.
+        How the target's distribution follows; see :mod:`siscm.baselines`. The default takes
+        a group's noise to be shared wholly; graded sharing has :func:`siscm.contest.graded`.
 
     Returns
     -------
@@ -268,9 +268,8 @@ def difference(
         A row a scenario: ``difference`` in accuracy, and the ends of its 95 % interval,
         ``difference_low`` and ``difference_high``.
     """
-    by_instance = (hits(pairs) - hits(other)).groupby(
-        encode(pairs["instance"], None, "instance")[0]
-    )
+    code, _ = encode(pairs["instance"], None, "instance")
+    by_instance = (hits(pairs) - hits(other)).groupby(code)
     totals, sizes = by_instance.sum(), by_instance.count()
     seed, rows = int(rng.integers(2**63)), {}
     for name in SCENARIOS:

@@ -149,10 +149,10 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
             )
         marginals = clone(marginals)
         marginals.fit(X, opinions)
-        by_name = self.noise == "likeliest" and not opinions.ordered
+        keep = opinions.ordered or self.noise != "likeliest"
         found = fit_sharing(
             split(marginals.out_of_fold_, opinions, N_PARTS, rng=parts_rng),
-            "gumbel" if by_name else self.noise,
+            self.noise if keep else "gumbel",
             self.n_restarts,
             rng=partition_rng,
             groups=given,

@@ -113,8 +113,8 @@ def encode(
     return find_all(values, index, role, problem)[row], index
 
 
-def in_order(column: pd.Series[Any], given: Iterable[Any] | None, names: pd.Index[Any]) -> bool:
-    """Whether the order of names means something: two have one, numbers, and any that was told."""
+def has_order(column: pd.Series[Any], given: Iterable[Any] | None, names: pd.Index[Any]) -> bool:
+    """Whether the order of names says something: it was given, there are two, or none is a text."""
     told = given is not None or getattr(column.dtype, "ordered", False)
     return len(names) < 3 or told or not any(isinstance(name, str) for name in names)
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from siscm.checks import IntArray
-from siscm.names import encode, gaps, given_names, in_order, plain, positions, sorted_names
+from siscm.names import encode, gaps, given_names, has_order, plain, positions, sorted_names
 from siscm.table import as_codes, check_columns, merge_repeats, refuse_missing
 
 NOT_ASKED = -1
@@ -34,7 +34,7 @@ class Opinions:
         One entry an opinion: positions in ``instances``, ``experts`` and ``classes``. Copied,
         and read-only from then on.
     ordered
-        Whether the order of the classes means something: of numbers, or as given; not of words.
+        Whether the order of classes means something: given, of two, or of numbers; not of words.
 
     Raises
     ------
@@ -108,9 +108,9 @@ class Opinions:
         Raises
         ------
         ValueError
-            If a column or a value is missing (an empty text is none), if an expert contradicts
-            herself about an instance, if a name is not among those given, or if names differ only
-            in type (``1`` and ``"1"``, or ``True``). The error names the offending one.
+            If a column or a value is missing, as an empty text is; if an expert contradicts herself
+            about an instance, if a name is not among those given, or if names differ only in type
+            (``1`` and ``"1"``, or ``True``). The error names the offending one.
 
         Examples
         --------
@@ -131,7 +131,7 @@ class Opinions:
         rows = pd.DataFrame({"i": instance_codes, "h": expert_codes, "y": label_codes})
         rows = merge_repeats(rows, instance_index, expert_index, class_index)
         i, h, y = (rows[name].to_numpy() for name in "ihy")
-        ordered = in_order(table[label], classes, class_index)
+        ordered = has_order(table[label], classes, class_index)
         return cls(instance_index, expert_index, class_index, i, h, y, ordered)
 
     @classmethod
@@ -188,7 +188,7 @@ class Opinions:
             nobody was asked.
         instances, experts, classes
             Names, in the order of the codes. Default: the index and columns of a DataFrame, else
-            the positions themselves. Classes are ``ordered``, which ``noise="gumbel"`` ignores.
+            the positions themselves. Classes count as ``ordered``: if not, say ``noise="gumbel"``.
 
         Raises
         ------
