@@ -55,8 +55,8 @@ class SecondOpinions(ABC):
         X
             A DataFrame indexed by instance, or an array (n, n_features).
         observed
-            Opinions on the same instances, or ``{expert: label}``, or a list of labels in the order
-            of the rows of ``X``, with None where she was not asked.
+            Opinions on the same instances, or ``{expert: label}``; for a label may stand a list,
+            one for each row of ``X``, with None where she was not asked.
 
         Returns
         -------
