@@ -227,25 +227,13 @@ def summary(
     """
     scores = pd.DataFrame(
         {
-            "instance": encode(pairs["instance"], None, "instance")[0],
             "accuracy": (pairs["prediction"] == pairs["truth"]).astype(float),
             "log_loss": log_loss(pairs["probability"].to_numpy(), n_classes),
         }
     )
-    same = pairs["same_group"].to_numpy(dtype=bool)
-    rows = {}
-    # The same resampled instances everywhere, so that rows with equal scores have equal intervals.
-    seed = int(rng.integers(2**63))
-    for scenario, kept in zip(SCENARIOS, (np.ones_like(same), same, ~same), strict=True):
-        by_instance = scores[kept].groupby("instance", sort=True)
-        sizes = np.asarray(by_instance.size(), dtype=np.float64)
-        row: dict[str, float] = {"n_pairs": int(kept.sum())}
-        for score in ("accuracy", "log_loss"):
-            totals = np.asarray(by_instance[score].sum(), dtype=np.float64)
-            draws = np.random.default_rng(seed)
-            row |= mean_with_interval(score, totals, sizes, draws, n_bootstrap)
-        rows[scenario] = row
-    return pd.DataFrame.from_dict(rows, orient="index").astype({"n_pairs": int})
+    table = _with_intervals(pairs, scores, rng, n_bootstrap)
+    table.insert(0, "n_pairs", hits(pairs).count())
+    return table
 
 
 def difference(
@@ -268,15 +256,29 @@ def difference(
         A row a scenario: ``difference`` in accuracy, and the ends of its 95 % interval,
         ``difference_low`` and ``difference_high``.
     """
-    code, _ = encode(pairs["instance"], None, "instance")
-    by_instance = (hits(pairs) - hits(other)).groupby(code)
-    totals, sizes = by_instance.sum(), by_instance.count()
-    seed, rows = int(rng.integers(2**63)), {}
-    for name in SCENARIOS:
-        kept = sizes[name] > 0
-        total, size = (np.asarray(part.loc[kept, name], float) for part in (totals, sizes))
-        draws = np.random.default_rng(seed)
-        rows[name] = mean_with_interval("difference", total, size, draws)
+    right, other_right = (each["prediction"] == each["truth"] for each in (pairs, other))
+    gains = pd.DataFrame({"difference": right.astype(float) - other_right.astype(float)})
+    return _with_intervals(pairs, gains, rng)
+
+
+def _with_intervals(
+    pairs: pd.DataFrame, scores: pd.DataFrame, rng: np.random.Generator, n_bootstrap: int = 1000
+) -> pd.DataFrame:
+    """Means of the pairs' scores by scenario, with bounds by bootstrap over instances."""
+    instance, _ = encode(pairs["instance"], None, "instance")
+    same = pairs["same_group"].to_numpy(dtype=bool)
+    rows = {}
+    # The same resampled instances everywhere, so that rows with equal scores have equal intervals.
+    seed = int(rng.integers(2**63))
+    for scenario, kept in zip(SCENARIOS, (np.ones_like(same), same, ~same), strict=True):
+        by_instance = scores[kept].groupby(instance[kept])
+        sizes, totals = np.asarray(by_instance.size(), dtype=np.float64), by_instance.sum()
+        row: dict[str, float] = {}
+        for score in map(str, scores):
+            draws = np.random.default_rng(seed)
+            total = np.asarray(totals[score], dtype=np.float64)
+            row |= mean_with_interval(score, total, sizes, draws, n_bootstrap)
+        rows[scenario] = row
     return pd.DataFrame.from_dict(rows, orient="index")
 
 

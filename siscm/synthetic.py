@@ -135,5 +135,9 @@ def check_before_thinning(opinions: Opinions, sparsity: float) -> None:
 def keep(opinions: Opinions, stays: BoolArray) -> Opinions:
     """The opinions that stay (n, H), of the same instances, experts and classes."""
     stay = stays[opinions.instance_codes, opinions.expert_codes]
-    names = ("instance_codes", "expert_codes", "label_codes")
-    return replace(opinions, **{name: getattr(opinions, name)[stay] for name in names})
+    return replace(
+        opinions,
+        instance_codes=opinions.instance_codes[stay],
+        expert_codes=opinions.expert_codes[stay],
+        label_codes=opinions.label_codes[stay],
+    )

@@ -114,5 +114,6 @@ def test_what_a_run_on_real_data_is_judged_by_is_fixed() -> None:
     content = expected("cifar10h")
     paper, judged = content["paper"], content["judged_by"]
     assert judged["exactly"] == ["experts", "training_images", "test_images", "opinions"]
+    assert [paper["sizes"][name] for name in judged["exactly"]] == [114, 1257, 303, 20426]
     assert set(judged["within"]) <= set(paper["sizes"]) | set(paper)
     assert tuple(paper["accuracy"]) == PAPERS_RULES

@@ -210,6 +210,11 @@ def test_what_chapter_10_says_of_the_published_counts():
 
 def test_what_chapter_11_quotes():
     content = expected("cifar10h")
+    sizes = content["paper"]["sizes"]
+    assert (sizes["violations"], sizes["groups"], sizes["singleton_groups"]) == (352, 15, 7)
+    assert sizes["experts_without_same_group_pair"] == 11
+    best = max(row["all pairs"] for row in content["paper"]["accuracy"].values())
+    assert round(100 * best, 1) == 66.8
     assert round(100 * content["counts"]["figures"]["pairs_agree_where_disputed"]) == 86
     twin = {rule: row["all pairs"] for rule, row in content["twin"]["accuracy"].items()}
     assert all(twin["copy"] > twin[rule] for rule in content["paper"]["accuracy"])
@@ -219,6 +224,7 @@ def test_what_chapter_12_quotes():
     content = expected("cifar10h")
     sizes, counts = content["paper"]["sizes"], content["counts"]["figures"]
     assert sizes["training_images"] + sizes["test_images"] == 1_560
+    assert (sizes["experts"], sizes["groups"], sizes["violations"]) == (114, 15, 352)
     assert sizes["annotators"] * 200 == 514_200 == counts["opinions"] + 16 * 200
     best = max(value for row in content["paper"]["accuracy"].values() for value in row.values())
     assert counts["pairs_agree_where_disputed"] > best
