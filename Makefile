@@ -41,8 +41,8 @@ IMAGES := table
 
 # Before anything slow: the panels' files, and no half-done extraction.
 define CHECK
-@$(BIN)/python -m siscm.registry check
-@$(REAL) $(BIN)/python -m siscm.extract --check
+@$(BIN)/python -m siscm.data.registry check
+@$(REAL) $(BIN)/python -m siscm.cifar10h.extract --check
 endef
 
 .PHONY: help book book-real reproduce test test-quick test-deep coverage mutation test-real test-features test-browser pdf test-newest test-oldest same lint outputs record data bench sweep-exact lock clean
@@ -66,9 +66,9 @@ book-real: $(INSTALLED) $(FONTS)  ## the same on the real files: _build/html-rea
 # make does not take the line for one to be run in a dry run too.
 AGAIN := $(MAKE) --no-print-directory
 reproduce: $(INSTALLED)  ## download the real files, extract features (torch), and build that book
-	@$(BIN)/python -m siscm.registry
-	@missing=$$($(BIN)/python -m siscm.extract $(IMAGES) --count); test "$$missing" = 0 \
-		|| { $(AGAIN) $(FEATURES_INSTALLED) && $(FEATURES)/bin/python -m siscm.extract $(IMAGES); }
+	@$(BIN)/python -m siscm.data.registry
+	@missing=$$($(BIN)/python -m siscm.cifar10h.extract $(IMAGES) --count); test "$$missing" = 0 \
+		|| { $(AGAIN) $(FEATURES_INSTALLED) && $(FEATURES)/bin/python -m siscm.cifar10h.extract $(IMAGES); }
 	@$(MAKE) --no-print-directory book-real
 
 # One worker a core; tests of one file stay together, for what they share.
@@ -171,16 +171,16 @@ outputs: $(INSTALLED) $(FONTS)  ## run the notebooks and store what they print i
 
 record: $(INSTALLED)  ## recompute the figures of the real files: expected/
 	$(CHECK)
-	$(REAL) $(BIN)/python -m siscm.record
+	$(REAL) $(BIN)/python -m siscm.compendium.record
 
 data: $(INSTALLED)  ## download the real files, or check those already there
-	$(BIN)/python -m siscm.registry
+	$(BIN)/python -m siscm.data.registry
 
 bench: $(INSTALLED)  ## rerun the benchmarks: benchmarks/results.json
 	for script in benchmarks/[!_]*.py; do $(SIMULATED) $(BIN)/python "$$script"; done
 
 sweep-exact: $(INSTALLED)  ## compare Algorithm 1 with the optimum on all 225 runs: expected/
-	$(SIMULATED) $(BIN)/python -m siscm.greedy_or_optimal
+	$(SIMULATED) $(BIN)/python -m siscm.synthetic.greedy_or_optimal
 
 # uv has a place of its own, so that a lock which no longer installs can still be remade.
 lock:  ## remake requirements.lock from pyproject.toml

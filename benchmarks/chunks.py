@@ -25,9 +25,9 @@ import pandas as pd
 from _results import record
 
 from siscm import Opinions, SimilarityGraph
-from siscm.chunks import total
-from siscm.sharing import NODES, SharingEvidence
-from siscm.sharing_fit import NoiseChoice, fit_sharing
+from siscm.beyond.chunks import total
+from siscm.beyond.sharing import NODES, SharingEvidence
+from siscm.beyond.sharing_fit import NoiseChoice, fit_sharing
 
 FloatArray = npt.NDArray[np.float64]
 

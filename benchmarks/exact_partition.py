@@ -15,8 +15,16 @@ import numpy as np
 from _results import record
 
 from siscm import SimilarityGraph, partition
-from siscm.sweep import N_REPEATS, N_TRAIN, SPARSITIES, Cell, draw_panel, edge_ratio, stream
-from siscm.synthetic import SyntheticPanel, make_synthetic_panel, sparsify
+from siscm.synthetic.planted import SyntheticPanel, make_synthetic_panel, sparsify
+from siscm.synthetic.sweep import (
+    N_REPEATS,
+    N_TRAIN,
+    SPARSITIES,
+    Cell,
+    draw_panel,
+    edge_ratio,
+    stream,
+)
 
 RATIO = 0.3
 LARGE, LARGE_INSTANCES, LARGE_SPARSITIES = (8,) * 9 + (7,) * 6, 20, (0.3, 0.5, 0.6)

@@ -29,7 +29,7 @@ except ModuleNotFoundError:
     sys.stderr.write("features_device.py: no torch here, nothing is measured\n")
     sys.exit(0)
 
-from siscm.vgg19 import compute_features, load_network
+from siscm.cifar10h.vgg19 import compute_features, load_network
 
 Features = npt.NDArray[np.float32]
 
@@ -65,7 +65,7 @@ def apart(found: Features, reference: Features) -> float:
 
 def with_tf32(network: Any, images: npt.NDArray[np.uint8], reference: Features) -> float:
     """How far off the features are if TF32 is on: the other figures should be far below."""
-    import siscm.vgg19 as module
+    import siscm.cifar10h.vgg19 as module
 
     class Nothing:
         def __init__(self, torch: object) -> None: ...

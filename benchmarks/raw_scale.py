@@ -14,10 +14,10 @@ import numpy as np
 from _results import record
 
 from siscm import SimilarityGraph
-from siscm.cifar10h_raw import check_raw
+from siscm.cifar10h.raw_file import check_raw
+from siscm.cifar10h.twin import simulate_cifar10h
 from siscm.opinions import Opinions
 from siscm.pairs import iter_pairs
-from siscm.twin import simulate_cifar10h
 
 
 def build(log_p: np.ndarray, opinions: Opinions) -> np.ndarray:

@@ -25,7 +25,7 @@ import numpy.typing as npt
 from _results import record
 
 from siscm import Opinions, SimilarityGraph, partition
-from siscm.synthetic import make_synthetic_panel, sparsify
+from siscm.synthetic.planted import make_synthetic_panel, sparsify
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -31,7 +31,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellControlSignal, DeadKernelError
 from nbformat import NotebookNode
 
-from siscm.registry import setting
+from siscm.data.registry import setting
 
 ROOT = Path(__file__).resolve().parent.parent
 KERNELS_AT_ONCE = 2
@@ -234,8 +234,8 @@ def run(root: Path, setting: str) -> Path:
 def assemble(root: Path, source: Path) -> None:
     """Lay the rest of the book beside the notebooks that were run."""
     # Here, so that notebooks can be run and checked without the pages.
-    from siscm.provenance import provenance_page
-    from siscm.statements import statements_page
+    from siscm.compendium.provenance import provenance_page
+    from siscm.theory.statements import statements_page
 
     for name in ("_config.yml", "_toc.yml"):
         shutil.copy(root / name, source / name)

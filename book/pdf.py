@@ -14,7 +14,7 @@ from build import ROOT, BuildError, jupyter_book, suffix
 from chromium import find_chromium
 from playwright.sync_api import sync_playwright
 
-from siscm.registry import setting
+from siscm.data.registry import setting
 
 FIRST = "book/intro.html"
 SECONDS_TO_OPEN = 180

@@ -15,10 +15,11 @@ right will rise on average, her *gain*:
 If asking costs q, and a wrong decision 1, she is worth asking where her gain is above q.
 
 With two labels all this is exact, and with more, under a noise on a line, on panels that are not
-large (:mod:`siscm.ways`). Else there are two estimates, from draws. A decision is made on one and
-valued on the other, for on its own draws chance would count as gain. So an estimated gain is on
-average too small, if anything, and may lie a little below 0. The largest of many is still picked
-for its chance, too, and promises too much by up to its standard error: more ``n_samples``, less.
+large (:mod:`siscm.beyond.ways`). Else there are two estimates, from draws. A decision is made on
+one and valued on the other, for on its own draws chance would count as gain. So an estimated gain
+is on average too small, if anything, and may lie a little below 0. The largest of many is still
+picked for its chance, too, and promises too much by up to its standard error: more ``n_samples``,
+less.
 """
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ import numpy as np
 import pandas as pd
 
 from siscm.alignment import align_experts, align_features
+from siscm.beyond.ways import most, with_most
 from siscm.checks import BoolArray, FloatArray, IntArray
 from siscm.contradictions import Names
 from siscm.graded import GradedSISCM
 from siscm.model import generators
 from siscm.names import as_index
 from siscm.opinions import NOT_ASKED, Opinions
-from siscm.ways import most, with_most
 
 STRATEGIES = ("nobody", "at random", "most accurate", "likeliest to differ", "most gained")
 """Whom to ask, given one opinion: nobody else; anybody; who was right most often in training; who

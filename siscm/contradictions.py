@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from siscm.beyond.ordered import intervals
 from siscm.checks import FloatArray, IntArray
-from siscm.ordered import intervals
 
 
 class Names(NamedTuple):
@@ -61,7 +61,7 @@ def possible(log_p: FloatArray, labels: IntArray) -> bool:
 
 
 def possible_on_a_line(log_p: FloatArray, labels: IntArray) -> bool:
-    """The same for a noise on a line: whether the intervals (:mod:`siscm.ordered`) overlap."""
+    """The same for a noise on a line (:mod:`siscm.beyond.ordered`): whether intervals overlap."""
     rows = np.arange(len(labels))
     low, high = (end[rows, labels] for end in intervals(log_p))
     return bool((low.max(axis=0) < high.min(axis=0)).any())

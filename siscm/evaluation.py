@@ -43,7 +43,7 @@ def all_pairs(
         Groups of expert ids, as in ``GumbelMaxSISCM.partition_``.
     rule
         How the target's distribution follows; see :mod:`siscm.baselines`. The default takes
-        a group's noise to be shared wholly; graded sharing has :func:`siscm.contest.graded`.
+        a group's noise to be shared wholly; graded sharing has :func:`siscm.beyond.contest.graded`.
 
     Returns
     -------

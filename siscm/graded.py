@@ -14,8 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from siscm.alignment import align_partition, check_opinions
 from siscm.answering import SecondOpinions
+from siscm.beyond.chunks import split
+from siscm.beyond.several import graded_proba
+from siscm.beyond.sharing_fit import N_PARTS, NoiseChoice, fit_sharing
 from siscm.checks import FloatArray, IntArray, check_count
-from siscm.chunks import split
 from siscm.contradictions import Names
 from siscm.inference import check_observed
 from siscm.marginals import Features
@@ -24,8 +26,6 @@ from siscm.names import as_index, find_all, given_names, plain
 from siscm.opinions import Opinions
 from siscm.partition import group_of
 from siscm.pooled import PooledMarginals
-from siscm.several import graded_proba
-from siscm.sharing_fit import N_PARTS, NoiseChoice, fit_sharing
 
 
 class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
@@ -37,8 +37,9 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
     have said, but never everything, and one contradiction does not part two experts for ever.
     Gumbel noise and :math:`a_h = 1` are the paper's model; :math:`a_h = 0` leaves the marginals.
 
-    Pairs of opinions are compared in as many chunks as there are parts (:mod:`siscm.chunks`), by
-    the workers that joblib is told of: ``with joblib.parallel_config(n_jobs=2)``.
+    Pairs of opinions are compared in as many chunks as there are parts
+    (:mod:`siscm.beyond.chunks`), by the workers that joblib is told of: ``with
+    joblib.parallel_config(n_jobs=2)``.
 
     Parameters
     ----------
@@ -47,7 +48,7 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
     noise
         ``"gumbel"``: all labels alike. ``"uniform"``, ``"gaussian"``: for labels whose order (that
         of ``opinions.classes``) means something. ``"likeliest"``: whichever of
-        :data:`siscm.sharing_fit.CANDIDATES` makes the training opinions likelier; without
+        :data:`siscm.beyond.sharing_fit.CANDIDATES` makes the training opinions likelier; without
         ``opinions.ordered`` Gumbel noise, for answers must not hang on what labels are called.
     partition
         Groups of expert ids to use instead of learning them.
@@ -57,11 +58,12 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
     n_restarts
         Runs of Algorithm 1 at each sharing tried.
     n_samples
-        Draws where more than :data:`siscm.several.MOST_IN_DOUBT` opinions on one instance may share
-        a Gumbel noise, there are more than two labels, and the panel is no small one
-        (:data:`siscm.several.MOST_WAYS`); of more than twenty opinions fewer are taken. Another
-        seed then moves probabilities by up to some hundredths (:mod:`siscm.followers`). Also the
-        points of an integral where three or more different labels were given; all else is exact.
+        Draws where more than :data:`siscm.beyond.several.MOST_IN_DOUBT` opinions on one instance
+        may share a Gumbel noise, there are more than two labels, and the panel is no small one
+        (:data:`siscm.beyond.several.MOST_WAYS`); of more than twenty opinions fewer are taken.
+        Another seed then moves probabilities by up to some hundredths
+        (:mod:`siscm.beyond.followers`). Also the points of an integral where three or more
+        different labels were given; all else is exact.
     random_state
         Seed of Algorithm 1, of the parts, and of draws.
 
@@ -80,9 +82,9 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
         or one group of all where that predicts better.
     sharing_
         DataFrame by expert: ``sharing`` :math:`a_h`, and the ends ``low``, ``high`` of its 95 %
-        interval, which supposes that experts differ as :data:`siscm.sharing_errors.SPREAD` says,
-        and the noise taken: by another noise the same opinions give other numbers. Whoever met
-        nobody of her group, or is alone in it, is taken to be like any other: her numbers say
+        interval, which supposes that experts differ as :data:`siscm.beyond.sharing_errors.SPREAD`
+        says, and the noise taken: by another noise the same opinions give other numbers. Whoever
+        met nobody of her group, or is alone in it, is taken to be like any other: her numbers say
         nothing of her. No interval if sharing was given, or if no two of one group met.
 
     Examples

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from siscm.beyond.own_features import Kind, read_features
+from siscm.beyond.own_files import Problems, read_csv, told
+from siscm.beyond.own_opinions import clean_opinions, in_order, numeric_order
 from siscm.names import plain, refuse_no_list
 from siscm.opinions import Opinions
-from siscm.own_features import Kind, read_features
-from siscm.own_files import Problems, read_csv, told
-from siscm.own_opinions import clean_opinions, in_order, numeric_order
 
 FEW_OPINIONS = 5
 """With fewer, an expert is hardly known, and is described as the others are."""

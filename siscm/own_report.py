@@ -15,13 +15,13 @@ import numpy as np
 import pandas as pd
 
 from siscm.baselines import Rule, copy, marginals_only
-from siscm.calibration import calibration
-from siscm.contest import GRADED, graded, judged, standings
+from siscm.beyond.calibration import calibration
+from siscm.beyond.contest import GRADED, graded, judged, standings
+from siscm.beyond.own_cases import NewCases
+from siscm.beyond.own_features import marginals_for
 from siscm.graded import GradedSISCM
 from siscm.names import as_index, plain
 from siscm.opinions import Opinions
-from siscm.own_cases import NewCases
-from siscm.own_features import marginals_for
 from siscm.own_panel import LEAST_TWICE, OwnPanel
 
 MOST_CELLS = 150_000
@@ -49,7 +49,7 @@ class Report:
     model
         Graded sharing, fitted.
     pairs
-        As from :func:`siscm.contest.contest`, out-of-fold: graded sharing, marginals, copy.
+        As from :func:`siscm.beyond.contest.contest`, out-of-fold: graded sharing, marginals, copy.
     """
 
     panel: OwnPanel
@@ -110,12 +110,12 @@ class Report:
         return members
 
     def calibration(self) -> pd.DataFrame:
-        """As from :func:`siscm.calibration.calibration`, of marginals out-of-fold."""
+        """As from :func:`siscm.beyond.calibration.calibration`, of marginals out-of-fold."""
         return calibration(self.model.marginals_.out_of_fold_, self.learned.label_codes)
 
     @cached_property
     def worth(self) -> pd.DataFrame:
-        """As from :func:`siscm.contest.standings`, without the weight."""
+        """As from :func:`siscm.beyond.contest.standings`, without the weight."""
         table = standings(self.pairs, self.learned.n_classes, rng=np.random.default_rng(0))
         return table.droplevel("weight")
 
@@ -142,7 +142,8 @@ class Report:
     def cases(self, instances: Iterable[Hashable] | None = None) -> NewCases:
         """New cases, and what the model infers about them.
 
-        Instances that were learned from may be among them: see :func:`siscm.own_cases.unseen`.
+        Instances that were learned from may be among them: see
+        :func:`siscm.beyond.own_cases.unseen`.
 
         Parameters
         ----------
@@ -218,7 +219,8 @@ def out_of_fold(panel: OwnPanel, said: Opinions, rng: np.random.Generator) -> pd
     Returns
     -------
     DataFrame
-        As from :func:`siscm.contest.contest`; the methods are graded sharing, marginals, copy.
+        As from :func:`siscm.beyond.contest.contest`; the methods are graded sharing, marginals,
+        copy.
 
     Raises
     ------

@@ -28,10 +28,10 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from siscm import deviations
 from siscm.alignment import align_columns, align_experts, align_features, check_opinions
+from siscm.beyond import deviations
+from siscm.beyond.deviations import LEAST, SLOPE_SPREADS, WIDTHS, Prior
 from siscm.checks import FloatArray, IntArray, check_count
-from siscm.deviations import LEAST, SLOPE_SPREADS, WIDTHS, Prior
 from siscm.marginals import Features, fit_one, floor, is_numeric, predict_one, seeded, take_rows
 from siscm.names import as_index
 from siscm.opinions import Opinions
@@ -73,8 +73,8 @@ class PooledMarginals(BaseEstimator):  # type: ignore[misc] # scikit-learn has n
         The pooled classifier, fitted on all opinions. Its classes are positions among the labels
         that somebody used.
     prior_
-        The priors taken: which of :data:`siscm.deviations.WIDTHS`, and which spread of an expert's
-        own slopes on z, of :data:`siscm.deviations.SLOPE_SPREADS` or 0 for none.
+        The priors taken: which of :data:`siscm.beyond.deviations.WIDTHS`, and which spread of an
+        expert's own slopes on z, of :data:`siscm.beyond.deviations.SLOPE_SPREADS` or 0 for none.
     out_of_fold_
         Log-marginals (n_opinions, k) of the training opinions, each by a classifier and deviations
         fitted to no opinion on its instance: what sharing, violations and calibration are to be

@@ -149,6 +149,8 @@ def assert_ours(error: BaseException, *named: str) -> None:
     shown: BaseException | None = error
     while shown is not None:
         last = traceback.extract_tb(shown.__traceback__)[-1]
-        assert Path(last.filename).parent == PACKAGE, f"from inside {last.filename}: {shown!r}"
+        assert Path(last.filename).is_relative_to(PACKAGE), (
+            f"from inside {last.filename}: {shown!r}"
+        )
         shown = shown.__cause__ or (None if shown.__suppress_context__ else shown.__context__)
     assert any(name in str(error) for name in named), str(error)

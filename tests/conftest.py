@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from siscm.checks import IntArray
-    from siscm.cifar10_images import ImageArray
-    from siscm.cifar10h_data import Cifar10H
+    from siscm.cifar10h.cifar10_images import ImageArray
+    from siscm.cifar10h.pipeline import Cifar10H
 
-sys.path.insert(0, str(Path(__file__).parent))
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), *(str(path) for path in sorted(HERE.iterdir()) if path.is_dir())]
 
 collect_ignore = ["browser"]  # `make test-browser` names it: it needs the built book
 
@@ -48,7 +49,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 @pytest.fixture(scope="session")
 def twin() -> Cifar10H:
     """The twin that the book shows; nobody may change it."""
-    from siscm.cifar10h_data import load_cifar10h
+    from siscm.cifar10h.pipeline import load_cifar10h
 
     return load_cifar10h("twin")
 
@@ -59,8 +60,9 @@ def real_images() -> tuple[ImageArray, IntArray]:
 
     The re-encoded ones have no address, so whoever has downloaded everything lacks them.
     """
-    from siscm import cifar10_images, registry  # not in the environment of tests/features
-    from siscm.sources import JPEG_IMAGES
+    from siscm.cifar10h import cifar10_images
+    from siscm.data import registry  # not in the environment of tests/features
+    from siscm.data.sources import JPEG_IMAGES
 
     if (registry.data_folder() / JPEG_IMAGES).is_file():
         return cifar10_images.load_jpeg_images()

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from siscm.panels import SPLITS, Panel
+from siscm.data.panels import SPLITS, Panel
 
 
 def opinions_per_split(panel: Panel) -> pd.DataFrame:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from siscm.scm import FiniteSCM
+from siscm.theory.scm import FiniteSCM
 
 SEEDS = range(40)
 BOTH = frozenset({0, 1})

@@ -10,10 +10,10 @@ import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
 from siscm import Opinions
-from siscm.chunks import split
-from siscm.noises import Noise
-from siscm.sharing import SharingEvidence
-from siscm.sharing_fit import N_PARTS
+from siscm.beyond.chunks import split
+from siscm.beyond.noises import Noise
+from siscm.beyond.sharing import SharingEvidence
+from siscm.beyond.sharing_fit import N_PARTS
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from siscm.cifar10h import CLASSES
+from siscm.cifar10h.counts import CLASSES
 
 COLUMNS = (
     "annotator_id",

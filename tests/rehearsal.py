@@ -13,12 +13,12 @@ import numpy.typing as npt
 import pytest
 from raw_table import as_csv, as_zip, cifar_archive, python2_batch
 
-from siscm import registry
 from siscm.checks import IntArray
-from siscm.cifar10h import label_counts
-from siscm.cifar10h_raw import check_raw
-from siscm.sources import COUNTS, IMAGES, RAW
-from siscm.twin import Twin
+from siscm.cifar10h.counts import label_counts
+from siscm.cifar10h.raw_file import check_raw
+from siscm.cifar10h.twin import Twin
+from siscm.data import registry
+from siscm.data.sources import COUNTS, IMAGES, RAW
 
 Images = npt.NDArray[np.uint8]
 FEATURES = "features/vgg19-dcbb9e9dad569fff-v1.npy"

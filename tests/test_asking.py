@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 
 from siscm.asking import STRATEGIES, agreement_with_most, trial, value_of_asking
+from siscm.beyond.several import cells_of
 from siscm.graded import GradedSISCM
 from siscm.model import GumbelMaxSISCM
 from siscm.opinions import NOT_ASKED, Opinions
-from siscm.several import cells_of
-from siscm.synthetic import SyntheticPanel, make_synthetic_panel
+from siscm.synthetic.planted import SyntheticPanel, make_synthetic_panel
 
 SIZES = (3, 2)
 SHARING = {0: 0.9, 1: 0.7, 2: 0.5, 3: 0.8, 4: 0.6}

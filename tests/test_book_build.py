@@ -14,9 +14,9 @@ import nbformat
 import pytest
 from test_provenance import run_on_the_real_file
 
-from siscm import provenance
-from siscm.features import cache_file
-from siscm.sources import RAW
+from siscm.cifar10h.features import cache_file
+from siscm.compendium import provenance
+from siscm.data.sources import RAW
 
 ROOT = Path(__file__).resolve().parent.parent
 

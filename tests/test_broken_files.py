@@ -30,8 +30,8 @@ from hypothesis import strategies as st
 from raw_table import IMAGE_LABELS, as_csv, raw_table
 from test_lewidi import TASK, item
 
-from siscm.cifar10h_raw import check_raw, read_raw
-from siscm.lewidi import read_items
+from siscm.cifar10h.raw_file import check_raw, read_raw
+from siscm.data.lewidi import read_items
 from siscm.opinions import Opinions
 from siscm.own_panel import check_files
 

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from pandas.api.types import is_scalar
 from test_broken_files import KNOWN, ODD, SAID, kept, quietly
 
-from siscm import registry
-from siscm.cifar10h_data import load_cifar10h
+from siscm.cifar10h.pipeline import load_cifar10h
+from siscm.data import registry
 from siscm.opinions import Opinions
 from siscm.own_panel import check_files
 

@@ -18,18 +18,19 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import NotFittedError
 
-from siscm import GumbelMaxSISCM, Opinions, gumbel, inference, ordered, sharing_fit
+from siscm import GumbelMaxSISCM, Opinions, gumbel, inference
+from siscm.beyond import ordered, sharing_fit
+from siscm.beyond.noises import Noise
+from siscm.beyond.sharing import MOST, SharingEvidence
+from siscm.beyond.sharing_errors import standard_errors
+from siscm.beyond.sharing_fit import CANDIDATES, N_PARTS
 from siscm.graded import GradedSISCM
-from siscm.noises import Noise
 from siscm.pooled import PooledMarginals
-from siscm.populations import Drawn
-from siscm.properties import counterfactual_stability, set_invariance
-from siscm.random_scms import same_group
-from siscm.scm import FiniteSCM, conditional, counterfactual, marginal
-from siscm.sharing import MOST, SharingEvidence
-from siscm.sharing_errors import standard_errors
-from siscm.sharing_fit import CANDIDATES, N_PARTS
-from siscm.theorems import corollary_1, corollary_2, theorem_3, theorem_4
+from siscm.theory.populations import Drawn
+from siscm.theory.properties import counterfactual_stability, set_invariance
+from siscm.theory.random_scms import same_group
+from siscm.theory.scm import FiniteSCM, conditional, counterfactual, marginal
+from siscm.theory.theorems import corollary_1, corollary_2, theorem_3, theorem_4
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from strategies import log_dirichlet
 
-from siscm import Opinions, SimilarityGraph, pairs, released
+from siscm import Opinions, SimilarityGraph, pairs
+from siscm.cifar10h import released
 
 N_OPINIONS, N_EXPERTS, K = 4000, 100, 3
 

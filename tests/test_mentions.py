@@ -16,9 +16,11 @@ import importlib
 import inspect
 import re
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from markdown_it import MarkdownIt
+from uses import MODULES
 
 import siscm
 
@@ -79,8 +81,8 @@ class Page:
 def of_the_package() -> frozenset[str]:
     """Names that the package gives to something, and its texts: names of columns, options, rows."""
     found = set()
-    for path in (ROOT / "siscm").glob("*.py"):
-        found.add(path.stem)
+    for path in (ROOT / "siscm").rglob("*.py"):
+        found |= {path.stem, path.parent.stem}
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             match node:
                 case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.arg(arg=name):
@@ -104,7 +106,7 @@ def switches() -> frozenset[str]:
 def attributes_of_the_package() -> frozenset[str]:
     """What instances of the package's classes have."""
     found = set()
-    for path in (ROOT / "siscm").glob("*.py"):
+    for path in (ROOT / "siscm").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             for inner in node.body if isinstance(node, ast.ClassDef) else ():
                 match inner:
@@ -155,20 +157,28 @@ def has(found: object, part: str) -> bool:
     return any(re.search(pattern, source, re.MULTILINE) for source in sources)
 
 
+def module(name: str) -> ModuleType | None:
+    """The module of this name, or none."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None
+
+
 def resolves(dotted: str) -> bool:
     """Whether a dotted name leads to something: of siscm, or of an installed library."""
     first, *rest = dotted.removeprefix("siscm.").split(".")
     found = getattr(siscm, first, None) if first in siscm.__all__ else None
-    for package in (f"siscm.{first}", first):
+    short = first in MODULES and first == dotted.split(".")[0]  # without the folder it is in
+    own = MODULES[first].relative_to(ROOT).with_suffix("").parts if short else ("siscm", first)
+    for package in (".".join(own), first):
         if found is None:
-            try:
-                found = importlib.import_module(package)
-            except ImportError:
-                continue
+            found = module(package)
     for part in rest:
-        if found is None or not has(found, part):
+        inside = module(f"{found.__name__}.{part}") if inspect.ismodule(found) else None
+        if found is None or not (inside or has(found, part)):
             return False
-        found = getattr(found, part, None)
+        found = getattr(found, part, inside)
     return found is not None or bool(rest)
 
 
@@ -226,7 +236,7 @@ def test_what_a_page_mentions_exists(path: Path) -> None:
     assert troubles(Page(path.read_text("utf-8"))) == []
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "siscm").glob("*.py")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", sorted((ROOT / "siscm").rglob("*.py")), ids=lambda path: path.name)
 def test_what_a_docstring_refers_to_exists(path: Path) -> None:
     """Sphinx does not tell: what it finds nowhere becomes a plain word."""
     source = path.read_text("utf-8")

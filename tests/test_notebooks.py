@@ -28,7 +28,7 @@ class TestPage:
         kinds = {
             "load_cifar10h(": "SIMULATED TWIN",
             "load_panel(": "SIMULATED DATA",
-            "siscm.synthetic": "SYNTHETIC EXPERTS",
+            "siscm.synthetic.planted": "SYNTHETIC EXPERTS",
             "learned_sweep(": "SYNTHETIC EXPERTS",
         }
         said = next((kinds[call] for call in kinds if call in source), "WORKED EXAMPLE")

@@ -11,15 +11,17 @@ import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
 
-from siscm import Opinions, pages, plots_graded
+from siscm import Opinions
 from siscm.asking import value_of_asking
-from siscm.contest import GRADED
+from siscm.beyond import plots_graded
+from siscm.beyond.contest import GRADED
+from siscm.beyond.own_example import kind_of, write_example
+from siscm.beyond.own_features import FEW_CELLS, marginals_for
+from siscm.compendium import pages
+from siscm.data.panels import load_panel
 from siscm.graded import GradedSISCM
-from siscm.own_example import kind_of, write_example
-from siscm.own_features import FEW_CELLS, marginals_for
 from siscm.own_panel import check_files
 from siscm.own_report import MOST_SHOWN, learning, make_report, out_of_fold
-from siscm.panels import load_panel
 
 PAGE = Path(__file__).parents[1] / "notebooks" / "17_your_panel.md"
 

@@ -18,7 +18,7 @@ from strategies import rngs
 from siscm import SimilarityGraph, partition
 from siscm.integer_programme import Programme
 from siscm.partition import TOLERANCE, ExactPartition
-from siscm.synthetic import make_synthetic_panel, sparsify
+from siscm.synthetic.planted import make_synthetic_panel, sparsify
 
 
 def graph_of(weights: np.ndarray, edges: np.ndarray | None = None) -> SimilarityGraph:

@@ -14,8 +14,8 @@ from strategies import log, log_dirichlet, rngs
 from test_contradictions import TRIPLE
 
 from siscm import gumbel
+from siscm.beyond.several import cells_on_a_line
 from siscm.posterior import evenly, monte_carlo_law, posterior, shared_law
-from siscm.several import cells_on_a_line
 
 Array = np.ndarray
 

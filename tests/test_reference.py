@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 from strategies import log
 
 from siscm import Opinions, SimilarityGraph, partition
-from siscm.registry import data_folder
+from siscm.data.registry import data_folder
 
 RUNS = ("synthetic_m200_s0.8", "synthetic_m50_s0.6")
 

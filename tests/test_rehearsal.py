@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 from rehearsal import FEATURES, Images, pictures, take_for_real, write_features
 
-from siscm import extract
-from siscm.cifar10h_data import TWIN_SEED, experiment_kind, load_cifar10h, prepare
-from siscm.twin import Twin, simulate_cifar10h
+from siscm.cifar10h import extract
+from siscm.cifar10h.pipeline import TWIN_SEED, experiment_kind, load_cifar10h, prepare
+from siscm.cifar10h.twin import Twin, simulate_cifar10h
 
 
 @dataclass

@@ -19,8 +19,8 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 import siscm
-from siscm import registry
-from siscm.features import features_folder
+from siscm.cifar10h.features import features_folder
+from siscm.data import registry
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -189,7 +189,7 @@ def foreign_imports(tree: ast.AST) -> set[str]:
     return found - sys.stdlib_module_names
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "siscm").glob("*.py")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", sorted((ROOT / "siscm").rglob("*.py")), ids=lambda path: path.name)
 def test_a_module_imports_only_what_the_project_installs(path: Path) -> None:
     declared = bounds([*CORE, *EXTRAS["book"], *EXTRAS["features"]])
     allowed = {IMPORT_NAMES.get(name, name) for name in declared} | {"siscm", "IPython"}
@@ -270,17 +270,16 @@ def test_reproduce_downloads_then_extracts_then_builds(images: str) -> None:
     shown = dry_run("reproduce", *arguments, SISCM_DATA="simulated", IMAGES="other")
     steps = [line for line in shown if "-m siscm." in line or "build.py" in line]
     download, extract, check, complete, build = steps
-    assert download == ".venv/bin/python -m siscm.registry"
-    assert check == ".venv/bin/python -m siscm.registry check"
-    assert complete == "SISCM_DATA=real .venv/bin/python -m siscm.extract --check"
+    assert download == ".venv/bin/python -m siscm.data.registry"
+    assert check == ".venv/bin/python -m siscm.data.registry check"
+    assert complete == "SISCM_DATA=real .venv/bin/python -m siscm.cifar10h.extract --check"
     assert build == "SISCM_DATA=real .venv/bin/python book/build.py html"
 
     # torch is installed only after the files are there, and only for features that are missing.
     count, _, otherwise = extract.partition("||")
-    assert f".venv/bin/python -m siscm.extract {images} --count" in count
-    assert re.search(
-        rf"make .*\.venv-features/\.installed && \S*python -m siscm\.extract {images};", otherwise
-    )
+    assert f".venv/bin/python -m siscm.cifar10h.extract {images} --count" in count
+    extracts = rf"\S*python -m siscm\.cifar10h\.extract {images};"
+    assert re.search(rf"make .*\.venv-features/\.installed && {extracts}", otherwise)
 
 
 @pytest.mark.parametrize("target", ["book-real", "test-real", "record"])
@@ -289,8 +288,8 @@ def test_nothing_real_is_begun_without_its_files(target: str) -> None:
     check, complete, work = (
         line for line in steps if ".venv/bin/python -m" in line or "build" in line
     )
-    assert check.endswith("siscm.registry check")
-    assert complete.endswith("siscm.extract --check")
+    assert check.endswith("siscm.data.registry check")
+    assert complete.endswith("siscm.cifar10h.extract --check")
     assert work.startswith("SISCM_DATA=real ")
 
 
@@ -349,7 +348,7 @@ def test_every_notebook_is_a_chapter_and_every_chapter_exists() -> None:
 def test_tests_on_real_data_fail_and_never_skip_when_a_file_is_missing() -> None:
     this = Path(__file__).resolve()
     others = {
-        path.name: path.read_text("utf-8") for path in this.parent.glob("*.py") if path != this
+        path.name: path.read_text("utf-8") for path in this.parent.rglob("*.py") if path != this
     }
     marked = {name: text for name, text in others.items() if "mark.real_data" in text}
     assert marked, "no test is marked real_data"

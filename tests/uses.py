@@ -16,6 +16,8 @@ from typing import Any
 import jupytext
 
 ROOT = Path(__file__).resolve().parents[1]
+MODULES = {path.stem: path for path in (ROOT / "siscm").rglob("[!_]*.py")}
+"""Each module of the package by its name, which no other has, whatever folder it is in."""
 
 
 def imported(tree: ast.AST) -> dict[str, str]:
@@ -23,9 +25,10 @@ def imported(tree: ast.AST) -> dict[str, str]:
     found = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "siscm":
-            module = (node.module or "").removeprefix("siscm").strip(".")
+            module = (node.module or "").rpartition(".")[2]
             for name in node.names:
-                found[name.asname or name.name] = f"{module}.{name.name}".strip(".")
+                inside = f"{module}.{name.name}" if module in MODULES else name.name
+                found[name.asname or name.name] = inside
     return found
 
 
@@ -43,7 +46,7 @@ def named(tree: ast.AST, known: Mapping[str, str]) -> Iterator[str]:
 def the_package() -> dict[str, set[str]]:
     """What each function, class and constant of the package names, by ``module.name``."""
     uses: dict[str, set[str]] = {}
-    for path in (ROOT / "siscm").glob("*.py"):
+    for path in [*MODULES.values(), ROOT / "siscm" / "__init__.py"]:
         tree = ast.parse(path.read_text("utf-8"))
         own: dict[str, ast.stmt] = {}
         for node in tree.body:

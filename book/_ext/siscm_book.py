@@ -1,17 +1,16 @@
 """Sphinx extension of this book: a bar that names the data, numbers, no outside host, the API."""
 
-from importlib.util import find_spec
-
 import numpy as np
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
 import siscm
-from siscm import GumbelMaxSISCM, partition, released
-from siscm.cifar10h_data import experiment_kind
-from siscm.pages import expected
-from siscm.registry import setting
+from siscm import GumbelMaxSISCM, partition
+from siscm.cifar10h import released
+from siscm.cifar10h.pipeline import experiment_kind
+from siscm.compendium.pages import expected
+from siscm.data.registry import setting
 
 ANNOUNCEMENTS = {
     "simulated": "This build shows SIMULATED data: made-up opinions, shaped like the real panels.",
@@ -98,10 +97,11 @@ def link_the_notation(app: Sphinx, doctree: nodes.document, docname: str) -> Non
     if docname != "book/notation":
         return
     known = app.env.get_domain("py").objects  # type: ignore[attr-defined]
+    modules = {full.rpartition(".")[2] for full in known if known[full].objtype == "module"}
     for literal in doctree.findall(nodes.literal):
         name = literal.astext()
         head, dot, _ = name.partition(".")
-        if head not in siscm.__all__ and not (dot and find_spec(f"siscm.{head}")):
+        if head not in siscm.__all__ and not (dot and head in modules):
             continue
         ends = (f".{name}", f".{name.rpartition('.')[0]}")
         target = next((full for end in ends for full in known if full.endswith(end)), None)

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from rehearsal import FEATURES, pictures, take_for_real, write_features
 
-from siscm import extract, features
-from siscm.cifar10h_data import TWIN_SEED, load_cifar10h
-from siscm.twin import simulate_cifar10h
-from siscm.vgg19 import compute_features, load_network
+from siscm.cifar10h import extract, features
+from siscm.cifar10h.pipeline import TWIN_SEED, load_cifar10h
+from siscm.cifar10h.twin import simulate_cifar10h
+from siscm.cifar10h.vgg19 import compute_features, load_network
 
 
 def test_the_command_extracts_what_is_missing(

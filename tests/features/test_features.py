@@ -19,10 +19,11 @@ import pytest
 import torch
 from torchvision.models import VGG19_Weights, vgg19
 
-import siscm.vgg19
-from siscm import features, registry
-from siscm.features import extract_features
-from siscm.vgg19 import compute_features, load_network
+import siscm.cifar10h.vgg19
+from siscm.cifar10h import features
+from siscm.cifar10h.features import extract_features
+from siscm.cifar10h.vgg19 import compute_features, load_network
+from siscm.data import registry
 
 Images = npt.NDArray[np.uint8]
 Features = npt.NDArray[np.float32]
@@ -105,10 +106,10 @@ def test_a_feature_is_what_the_definition_says(images: Images, expected: Feature
 
 def test_the_means_are_those_of_the_weights() -> None:
     preset = VGG19_Weights.IMAGENET1K_V1.transforms()
-    assert tuple(preset.mean) == siscm.vgg19._MEAN
-    assert tuple(preset.std) == siscm.vgg19._STD
+    assert tuple(preset.mean) == siscm.cifar10h.vgg19._MEAN
+    assert tuple(preset.std) == siscm.cifar10h.vgg19._STD
     assert preset.crop_size == [224]
-    entry = registry.ENTRIES[siscm.vgg19.WEIGHTS]
+    entry = registry.ENTRIES[siscm.cifar10h.vgg19.WEIGHTS]
     assert VGG19_Weights.IMAGENET1K_V1.url == entry.url
     assert entry.sha256.startswith(Path(entry.path).stem.split("-")[1])
 
@@ -266,7 +267,7 @@ def test_the_registrys_file_is_used_only_if_its_hash_agrees(
     monkeypatch.setenv("SISCM_DATA_DIR", str(tmp_path))
     with pytest.raises(FileNotFoundError, match="make data"):
         extract_features(images, [0])
-    file = tmp_path / siscm.vgg19.WEIGHTS
+    file = tmp_path / siscm.cifar10h.vgg19.WEIGHTS
     file.parent.mkdir()
     torch.save(state, file)
     with pytest.raises(ValueError, match="SHA-256 should be dcbb9e9d"):
@@ -274,7 +275,7 @@ def test_the_registrys_file_is_used_only_if_its_hash_agrees(
     assert not (tmp_path / "features").exists()
 
     sha256 = hashlib.sha256(file.read_bytes()).hexdigest()
-    entry = replace(registry.ENTRIES[siscm.vgg19.WEIGHTS], sha256=sha256)
+    entry = replace(registry.ENTRIES[siscm.cifar10h.vgg19.WEIGHTS], sha256=sha256)
     monkeypatch.setattr(registry, "ENTRIES", {entry.path: entry})
     found = extract_features(images, [0], device="cpu")
     assert np.abs(found[0] - expected[0]).max() <= 1e-5 * expected.max()
@@ -396,7 +397,7 @@ import sys
 import time
 from pathlib import Path
 import numpy as np
-from siscm import features
+from siscm.cifar10h import features
 from test_features import Tiny
 
 folder, start = Path(sys.argv[1]), int(sys.argv[2])

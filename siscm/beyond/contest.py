@@ -1,0 +1,241 @@
+"""Which way to a second opinion is best on a panel: graded sharing and what it has to beat.
+
+Every method gets the same marginals (:class:`siscm.pooled.PooledMarginals`), learns from the same
+pairs of opinions with the marginals of instances that no classifier saw, and is judged on all
+ordered pairs of opinions of other instances.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+
+from siscm.baselines import Pairs, Rule, copy, marginals_only, one_noise, ordered_pairs
+from siscm.beyond.noises import pair_law
+from siscm.checks import FloatArray, IntArray
+from siscm.cifar10h.rivals import fit_dawid_skene, fit_pooled_regression, rule_of
+from siscm.evaluation import UNIFORM_WEIGHT, log_loss
+from siscm.graded import GradedSISCM
+from siscm.intervals import mean_with_interval
+from siscm.names import plain
+from siscm.opinions import Opinions
+from siscm.pairs import opinion_marginals
+
+GRADED = "graded sharing"
+
+
+def graded(model: GradedSISCM) -> Rule:
+    """Graded sharing as a rule: the law at the sharing of each pair."""
+    sharing, noise = model.pair_sharing(), model.noise_
+
+    def rule(pairs: Pairs) -> FloatArray:
+        share = sharing[pairs.observed, pairs.target]
+        return pair_law(pairs.log_p_observed, pairs.log_p_target, pairs.label, share, noise)
+
+    return rule
+
+
+def fit_times_table(pairs: Pairs, said: IntArray) -> Rule:
+    r"""Marginal times :math:`P(Y_{h'} = d \mid Y_h = c) / P(Y_{h'} = d)`, one table for all pairs.
+
+    Training pairs and what their targets said are counted, one added to each cell.
+    """
+    k = pairs.log_p_target.shape[-1]
+    counts = np.ones((k, k))
+    np.add.at(counts, (pairs.label, said), 1)
+    joint = counts / counts.sum()
+    # How much more often a target says a label after one observed, whose axis is the first.
+    lift = joint / np.multiply.outer(joint.sum(axis=1), joint.sum(axis=0))
+
+    def rule(pairs: Pairs) -> FloatArray:
+        law = np.exp(pairs.log_p_target) * lift[pairs.label]
+        return np.asarray(law / law.sum(axis=1, keepdims=True))
+
+    return rule
+
+
+def fit_regression(pairs: Pairs, said: IntArray) -> Rule:
+    """The supervised way, at its best: a logistic regression from both marginals and the label.
+
+    Its inputs are both experts' log-marginals and the label observed, the latter also times the
+    observed expert's log-marginals, so that a surprising label can count for more. It knows what
+    :func:`siscm.cifar10h.rivals.fit_pooled_regression` has to learn: each expert's habits.
+    """
+
+    def inputs(pairs: Pairs) -> FloatArray:
+        p, q = (log - log.mean(axis=1, keepdims=True) for log in (pairs[0], pairs[1]))
+        label = np.eye(p.shape[1])[pairs.label]
+        crossed = (label[:, :, None] * p[:, None, :]).reshape(len(p), -1)
+        return np.concatenate([p, q, label, crossed], axis=1)
+
+    return rule_of(LogisticRegression(max_iter=2000).fit(inputs(pairs), said), inputs)
+
+
+def contest(model: GradedSISCM, X: pd.DataFrame, train: Opinions, test: Opinions) -> pd.DataFrame:
+    """Learn from one part of a panel by every method, and infer the opinions of another.
+
+    Parameters
+    ----------
+    model
+        Graded sharing, as yet unfitted; its marginals serve all methods.
+    X
+        Features of all instances, by their ids.
+    train, test
+        Opinions about different instances by the same experts.
+
+    Returns
+    -------
+    DataFrame
+        A row an ordered pair of test opinions: ``instance``, ``target``; then for each method
+        two columns, ``(method, "probability")`` that it gave to what the target said, and
+        ``(method, "right")``, whether that was its likeliest label.
+
+    Raises
+    ------
+    ValueError
+        If both parts hold one instance, their experts or classes differ, no two opinions of a part
+        are about one instance, all training opinions are alike, or an instance has no features.
+    """
+    _refuse_unlike(train, test)
+    asked = train.instances.append(test.instances)
+    if not (known := asked.isin(X.index)).all():
+        raise ValueError(f"instance {plain(asked[~known][0])!r} has no row in X.")
+    model = clone(model).fit(X.loc[train.instances], train)
+    learned, said = pairs_of(model.marginals_.out_of_fold_, train)
+    rules: dict[str, Rule] = {
+        GRADED: graded(model),
+        "marginals": marginals_only,
+        "copy": copy,
+        "fully shared": one_noise,
+        "marginal × table": fit_times_table(learned, said),
+        "Dawid–Skene": fit_dawid_skene(train),
+    }
+    scored = model.log_marginals(X.loc[test.instances], test)
+    pooled = fit_pooled_regression(
+        _means(model.marginals_.out_of_fold_, train), train, _means(scored, test)
+    )
+    rules |= {"regression": pooled, "regression on marginals": fit_regression(learned, said)}
+    return judged(rules, scored, test)
+
+
+def judged(rules: Mapping[str, Rule], log_marginals: FloatArray, test: Opinions) -> pd.DataFrame:
+    """What each rule makes of every ordered pair of test opinions: a table of :func:`contest`."""
+    given, truth = pairs_of(log_marginals, test)
+    rows = np.arange(len(truth))
+    columns: dict[tuple[str, str], Any] = {
+        ("instance", ""): test.instances.take(given.instance),
+        ("target", ""): test.experts.take(given.target),
+    }
+    for name, rule in rules.items():
+        law = rule(given)
+        columns[name, "probability"] = law[rows, truth]
+        columns[name, "right"] = law.argmax(axis=1) == truth
+    return pd.DataFrame(columns)
+
+
+def _refuse_unlike(train: Opinions, test: Opinions) -> None:
+    for role, mine, other in (
+        ("experts", train.experts, test.experts),
+        ("classes", train.classes, test.classes),
+    ):
+        if not mine.equals(other):
+            raise ValueError(
+                f"train and test must have the same {role} in the same order; train has "
+                f"{mine[:5].tolist()} ..., test {other[:5].tolist()} ..."
+            )
+    if len(both := train.instances.intersection(test.instances)):
+        raise ValueError(f"instance {plain(both[0])!r} is in train and in test.")
+    for part, said in (("training", train), ("test", test)):
+        if said.n_by_instance.max(initial=0) < 2:
+            raise ValueError(
+                f"no two {part} opinions are about one instance: there is nothing to infer."
+            )
+    if len(used := np.unique(train.label_codes)) < 2:
+        raise ValueError(
+            f"all training opinions say {plain(train.classes[used[0]])!r}: there is nothing to "
+            "learn."
+        )
+
+
+def pairs_of(log_marginals: FloatArray, opinions: Opinions) -> tuple[Pairs, IntArray]:
+    """Every ordered pair of opinions on one instance, and what the targets said (n,)."""
+    log_p = opinion_marginals(log_marginals, opinions)
+    observed, target = ordered_pairs(opinions)
+    alone = np.arange(len(opinions.experts))
+    pairs = Pairs.at(observed, target, log_p, opinions, alone)
+    return pairs, opinions.label_codes[target]
+
+
+def _means(log_p: FloatArray, opinions: Opinions) -> FloatArray:
+    """(n_instances, k): log-marginals averaged over who was asked: what all know of an instance."""
+    sums = np.zeros((len(opinions.instances), log_p.shape[1]))
+    np.add.at(sums, opinions.instance_codes, log_p)
+    return np.asarray(sums / np.maximum(opinions.n_by_instance, 1)[:, None])
+
+
+def methods(pairs: pd.DataFrame) -> list[str]:
+    """The methods of a table of :func:`contest`, in its order."""
+    return [str(column[0]) for column in pairs.columns if column[1] == "probability"]
+
+
+def standings(
+    pairs: pd.DataFrame,
+    n_classes: int,
+    *,
+    rng: np.random.Generator,
+    by: str = "instance",
+    weights: Sequence[float] = (UNIFORM_WEIGHT,),
+    n_bootstrap: int = 1000,
+) -> pd.DataFrame:
+    """Log-loss and accuracy of each method, and by how much graded sharing is better.
+
+    Parameters
+    ----------
+    pairs
+        As from :func:`contest`.
+    by
+        What the bootstrap draws anew as a whole: ``"instance"`` or ``"target"``.
+    weights
+        Of the uniform distribution mixed in before the log-loss.
+
+    Returns
+    -------
+    DataFrame
+        A row a method and ``weight``: ``log_loss``, ``accuracy``; and ``log_loss_more``,
+        ``accuracy_less``, how much worse than graded sharing, with the ends ``_low`` and
+        ``_high`` of their 95 % intervals, as of :func:`siscm.intervals.mean_with_interval`.
+
+    Raises
+    ------
+    ValueError
+        If ``by`` is something else.
+    """
+    if by not in ("instance", "target"):
+        raise ValueError(f"by is {by!r}; it must be 'instance' or 'target'.")
+    code, _ = pd.factorize(pairs[by, ""])
+    sizes = np.bincount(code).astype(np.float64)
+    seed = int(rng.integers(2**63))
+
+    def lag(name: str, values: FloatArray) -> dict[str, float]:
+        totals = np.asarray(np.bincount(code, values), dtype=np.float64)
+        return mean_with_interval(name, totals, sizes, np.random.default_rng(seed), n_bootstrap)
+
+    rows = {}
+    for weight in weights:
+        best = None
+        for name in methods(pairs):
+            loss = log_loss(pairs[name, "probability"].to_numpy(), n_classes, weight)
+            right = pairs[name, "right"].to_numpy(dtype=np.float64)
+            best = (loss, right) if best is None else best
+            rows[name, weight] = {
+                "log_loss": loss.mean(),
+                "accuracy": right.mean(),
+                **lag("log_loss_more", loss - best[0]),
+                **lag("accuracy_less", best[1] - right),
+            }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["method", "weight"])

@@ -1,0 +1,142 @@
+r"""The synthetic sweep once more: groups by the paper's rule, with a tolerance, and by likelihood.
+
+Beyond the paper. Experts, instances, opinions and gaps are those of
+:func:`siscm.synthetic.sweep.sweep`, so the groups planted are known, and every two of a group share
+their noise always.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import deepcopy
+from functools import partial
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from siscm.beyond.chunks import split
+from siscm.beyond.sharing import SharingEvidence
+from siscm.beyond.sharing_fit import N_PARTS, choose_groups, experts_sharing
+from siscm.beyond.tolerance import expected_violations, forgive, half_samples
+from siscm.checks import FloatArray
+from siscm.graph import SimilarityGraph
+from siscm.opinions import Opinions
+from siscm.pairs import opinion_marginals
+from siscm.partition import Groups, greedy
+from siscm.pooled import PooledMarginals
+from siscm.synthetic.learned_sweep import LEARNERS, learn
+from siscm.synthetic.pair_losses import same_group
+from siscm.synthetic.planted import GROUP_SIZES, SyntheticPanel
+from siscm.synthetic.recovery import adjusted_rand
+from siscm.synthetic.sweep import N_RESTARTS, Cell, Given, about, grid, run_each
+
+MARGINALS = ("true", "an expert alone", "pooled")
+"""Known; a logistic regression from each expert's own opinions, as in the paper; and
+:class:`siscm.pooled.PooledMarginals`, out-of-fold."""
+
+PAPER, TOLERANT, LIKELIHOOD = RULES = ("the paper's rule", "with a tolerance", "by likelihood")
+"""One violation parts two experts; more than chance explains does; the likeliest groups."""
+
+N_REPLICATES = 20
+"""Halves of the instances from which tolerance learns what estimates are worth."""
+
+N_TRAIN, SPARSITIES = (20, 50, 100, 200), (0.1, 0.6, 0.8, 0.95)
+
+RUNS = tuple(grid(2, N_TRAIN, SPARSITIES))
+"""Two runs of each cell of this grid."""
+
+Rows = list[dict[str, Any]]
+
+
+def graded_sweep(
+    seed: int = 0,
+    *,
+    runs: Sequence[Cell] = RUNS,
+    tolerant: Sequence[float] = (0.1,),
+    marginals: Sequence[str] = MARGINALS,
+    group_sizes: Sequence[int] = GROUP_SIZES,
+    n_jobs: int = 1,
+) -> pd.DataFrame:
+    r"""Find groups that are known, by each of :data:`RULES`, with true and with learned marginals.
+
+    Parameters
+    ----------
+    seed, runs, group_sizes, n_jobs
+        As in :func:`siscm.synthetic.sweep.run_each`.
+    tolerant
+        Sparsities at which the rule with a tolerance is tried too, which takes long.
+    marginals
+        Of :data:`MARGINALS`.
+
+    Returns
+    -------
+    DataFrame
+        A row a run, ``marginals`` and ``rule``: ``ari``, what :func:`siscm.synthetic.sweep.about`
+        says of the run with the graph of the paper's rule; and where groups are likeliest,
+        ``one_group``, whether one group of all predicts better than these, and ``within`` and
+        ``across``, the sharing :math:`\lambda` in what predicts better of two of one planted group,
+        and of two who are not, means over pairs.
+    """
+    function = partial(_rows, marginals=marginals, tolerant=tolerant)
+    return pd.DataFrame(chain(*run_each(function, runs, seed, 1, group_sizes, n_jobs)))
+
+
+def _rows(given: Given, marginals: Sequence[str], tolerant: Sequence[float]) -> Rows:
+    """The rows of one run."""
+    patient = given.cell.sparsity in tolerant
+    return list(chain(*(_rows_of(given, name, patient) for name in marginals)))
+
+
+def _rows_of(given: Given, name: str, tolerant: bool) -> Rows:
+    panel, kept, rng = given.train, given.kept, deepcopy(given.rng)
+    log_p = _marginals(name, panel, kept)
+    graph = SimilarityGraph.from_opinions(log_p, kept)
+    known = about(given, graph) | {"marginals": name}
+
+    def row(rule: str, groups: Groups, **sharing: float) -> dict[str, Any]:
+        return {**known, "rule": rule, "ari": adjusted_rand(groups, panel.groups), **sharing}
+
+    rows = [row(PAPER, greedy(graph, N_RESTARTS, rng=rng))]
+    if name == "an expert alone":
+        if tolerant:
+            halves = half_samples(lambda some: _alone(panel, kept, some), kept, N_REPLICATES, rng)
+            forgiving = forgive(graph, expected_violations(log_p, halves, kept))
+            rows.append(row(TOLERANT, greedy(forgiving, N_RESTARTS, rng=rng)))
+        return rows
+    parts = [SharingEvidence.from_opinions(*part) for part in split(log_p, kept, N_PARTS, rng=rng)]
+    likeliest, groups, evidence = choose_groups(parts, N_RESTARTS, rng=rng)
+    sharing = _sharing(groups, experts_sharing(evidence), panel)
+    rows.append(row(LIKELIHOOD, likeliest, one_group=len(groups) == 1, **sharing))
+    return rows
+
+
+def _marginals(name: str, panel: SyntheticPanel, kept: Opinions) -> FloatArray:
+    """Log-marginals (n_opinions, k)."""
+    if name == "true":
+        return opinion_marginals(panel.log_marginals, kept)
+    if name == "pooled":
+        found: FloatArray = PooledMarginals().fit(panel.X, kept).out_of_fold_
+        return found
+    return _alone(panel, kept, kept)
+
+
+def _alone(panel: SyntheticPanel, kept: Opinions, some: Opinions) -> FloatArray:
+    """Of everything kept, by classifiers of each expert that learned from some of it."""
+    rows = kept.instances.get_indexer(some.instances)
+    learned = learn(
+        LEARNERS["logit"].classifier, panel.X[rows], some, panel.X, np.random.default_rng(0)
+    )
+    return learned[kept.instance_codes, kept.expert_codes]
+
+
+def _sharing(groups: Groups, a: FloatArray, panel: SyntheticPanel) -> dict[str, float]:
+    n = len(a)
+    share = np.where(same_group(groups, n), np.multiply.outer(a, a), 0.0)
+    planted = same_group(panel.groups, n)
+    pairs = np.triu(np.ones((n, n), dtype=bool), 1)
+    return {
+        "within": float(share[pairs & planted].mean()),
+        "across": float(share[pairs & ~planted].mean()),
+    }

@@ -1,0 +1,121 @@
+r"""What two opinions on one instance say about a noise that their experts share, by its kind.
+
+Gumbel noises treat all labels alike; uniform and Gaussian ones know their order. The first two are
+followed or not: :math:`\lambda J + (1 - \lambda)\, p\, q^\top`, with J the law under one noise.
+Gaussian ones are correlated, :math:`\lambda` being the correlation (:mod:`siscm.beyond.gaussian`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, get_args
+
+import numpy as np
+
+from siscm import gumbel
+from siscm.beyond import gaussian, ordered
+from siscm.checks import FloatArray, IntArray
+from siscm.violations import violates
+
+Noise = Literal["gumbel", "uniform", "gaussian"]
+
+LAWS: dict[str, Callable[[FloatArray, FloatArray, IntArray], FloatArray]] = {
+    "gumbel": gumbel.counterfactual_probabilities,
+    "uniform": ordered.counterfactual_probabilities,
+}
+"""What a target says given what another said, by the noise that both follow or do not."""
+
+_CUT_ROUNDING = 1e-12
+"""A joint probability below this share of p q is zero: two cuts that are equal but for rounding."""
+
+_JUST_POSSIBLE = float(np.nextafter(-1, 0))
+
+_MOST_LOG_EXCESS = 600.0
+"""Beyond it, excesses would overflow when they are added up."""
+
+
+def check_noise(noise: str) -> None:
+    """Refuse a noise that there is not."""
+    if noise not in (known := get_args(Noise)):
+        raise ValueError(
+            f"noise is {noise!r}; it must be one of {', '.join(known)}; or likeliest, for a "
+            "GradedSISCM to choose."
+        )
+
+
+def pair_law(
+    log_p: FloatArray,
+    log_q: FloatArray,
+    label: IntArray,
+    sharing: FloatArray,
+    noise: Noise,
+) -> FloatArray:
+    r"""P(target says d | observed said ``label``) at a sharing :math:`\lambda` (...), for every d.
+
+    Parameters
+    ----------
+    log_p, log_q, label
+        As in :func:`siscm.gumbel.counterfactual_probabilities`.
+    """
+    if noise == "gaussian":
+        return gaussian.law(log_p, log_q, label, sharing)
+    share = sharing[..., None]
+    return np.asarray(share * LAWS[noise](log_p, log_q, label) + (1 - share) * np.exp(log_q))
+
+
+def terms(
+    log_p: FloatArray,
+    log_q: FloatArray,
+    label: IntArray,
+    other: IntArray,
+    noise: Noise,
+    nodes: FloatArray,
+) -> FloatArray:
+    r"""What each pair of opinions (n,) says at each sharing of ``nodes``: (n, 2 m + 1).
+
+    Log-likelihoods beside that of strangers and their derivatives, as if a shared noise could have
+    produced both; and whether it cannot, where the logarithm is :math:`\log(1 - \lambda)`.
+    """
+    if noise == "gaussian":
+        values, slopes = gaussian.log_ratios(log_p, log_q, label, other, nodes)
+        return np.concatenate([values, slopes, np.zeros((len(label), 1))], axis=1)
+    rho = excess(log_p, log_q, label, other, noise)
+    possible = rho > -1
+    known = np.where(possible, rho, 0.0)[:, None]
+    inner = 1 + nodes * known
+    return np.concatenate([np.log(inner), known / inner, ~possible[:, None]], axis=1)
+
+
+def pull(
+    log_p: FloatArray,
+    log_q: FloatArray,
+    label: IntArray,
+    other: IntArray,
+    sharing: FloatArray,
+    noise: Noise,
+) -> FloatArray:
+    r""":math:`\lambda\, \partial / \partial\lambda` of the log-likelihood of two opinions (n,)."""
+    if noise == "gaussian":
+        return sharing * gaussian.log_ratio(log_p, log_q, label, other, sharing)[1]
+    rho = excess(log_p, log_q, label, other, noise)
+    return np.asarray(sharing * rho / (1 + sharing * rho))
+
+
+def excess(
+    log_p: FloatArray, log_q: FloatArray, label: IntArray, other: IntArray, noise: Noise
+) -> FloatArray:
+    r""":math:`\varrho = J / (p\, q) - 1` at two opinions (n,).
+
+    Above 0 where a shared noise makes them likelier than two noises do, -1 where it cannot
+    produce them, and only there: under Gumbel noise where they violate conditional stability.
+    """
+    rows = np.arange(len(label))
+    law = LAWS[noise](log_p, log_q, label)[rows, other]
+    with np.errstate(divide="ignore"):
+        log_ratio = np.log(law) - log_q[rows, other]
+    rho = np.expm1(np.minimum(log_ratio, _MOST_LOG_EXCESS))
+    if noise == "gumbel":
+        impossible = violates(log_p, label, log_q, other)
+    else:
+        impossible = rho + 1 < _CUT_ROUNDING
+    return np.where(impossible, -1.0, np.maximum(rho, _JUST_POSSIBLE))

@@ -1,0 +1,277 @@
+r"""Several opinions at once: what an expert would have said, given what any number of others said.
+
+Given the noise of a group, its experts say what they say independently of each other: one who
+follows it with probability a says what it makes her say, and otherwise what a noise of her own
+does. So with observed opinions :math:`y_i` of experts with marginals :math:`p_i`, the noise u has
+the posterior density, beside its prior,
+
+.. math::
+    \prod_i \bigl( a_i\, 1[i \text{ says } y_i \text{ under } u] + (1 - a_i)\, p_i(y_i) \bigr) .
+
+Agreement makes it likelier that all followed, a contradiction makes it impossible; the sharing
+of a pair must not be used as if each opinion stood alone. With a noise on a line (two labels, or
+the uniform noise) the density is a step function, and everything is exact. With Gumbel noises
+and more labels it is a sum over who followed, as long as that is short; beyond, who followed is
+drawn, and the noise with it (:mod:`siscm.beyond.followers`). Gaussian noises are not followed or
+not; they are summed over a grid (:mod:`siscm.beyond.gaussian`).
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import softmax
+
+from siscm.beyond import gaussian
+from siscm.beyond.followers import draw_followed
+from siscm.beyond.noises import Noise, pair_law
+from siscm.beyond.ordered import intervals
+from siscm.checks import BoolArray, FloatArray, IntArray
+from siscm.contradictions import Names, possible, possible_on_a_line, refusal
+from siscm.inference import in_each_group
+from siscm.posterior import shared_law
+
+MOST_IN_DOUBT = 4
+"""Opinions of experts who may or may not have followed, up to which every way is added up."""
+
+MOST_WAYS = 256
+"""Ways times targets, up to which every way is added up too."""
+
+
+class Cells(NamedTuple):
+    """Cells of a group's noise: how likely each is (c,), 1 in sum, and what targets say there.
+
+    ``chance`` is (c, t, k). In a cell, everybody speaks independently of the others.
+    """
+
+    weight: FloatArray
+    chance: FloatArray
+
+    def law(self) -> FloatArray:
+        """What targets say: (t, k)."""
+        return np.asarray(np.tensordot(self.weight, self.chance, axes=1))
+
+
+def on_a_line(noise: Noise, k: int) -> bool:
+    """Whether one number is all that the noise of a group has to say to its members."""
+    return noise != "gumbel" or k == 2
+
+
+def _chance(says: BoolArray, log_q: FloatArray, b: FloatArray) -> FloatArray:
+    """Of each label (c, t, k), by what followers say and how often targets (t,) follow."""
+    return np.asarray(b[:, None] * says + (1 - b[:, None]) * np.exp(log_q))
+
+
+def _log_density(follows: BoolArray, a: FloatArray, log_p: FloatArray) -> FloatArray:
+    """Of opinions (m,) in each cell (c,), from who would say it there as a follower (m, c).
+
+    ``log_p`` (m,) is how likely each says it by a noise of her own. In logarithms, for a product of
+    hundreds of chances, or of a few rare ones, may be smaller than any number there is.
+    """
+    with np.errstate(divide="ignore"):
+        followed, own = np.log(a), np.log1p(-a) + log_p
+    of_each = np.logaddexp(np.where(follows, followed[:, None], -np.inf), own[:, None])
+    return np.asarray(of_each.sum(axis=0))
+
+
+def cells_on_a_line(
+    log_p: FloatArray, labels: IntArray, a: FloatArray, log_q: FloatArray, b: FloatArray
+) -> Cells | None:
+    """A noise on a line, cut wherever somebody begins to say something else; exact.
+
+    Parameters
+    ----------
+    log_p, labels, a
+        Log-marginals (m, k), label codes and sharing (m,) of the experts observed.
+    log_q, b
+        Log-marginals (t, k) and sharing (t,) of the targets.
+
+    Returns
+    -------
+    Cells, or None
+        None if no noise makes the observed experts say what they said; all their sharing is 1
+        then.
+    """
+    rows, m, t = np.arange(len(labels)), len(labels), log_q.size
+    low, high = (end[rows, labels] for end in intervals(log_p))
+    first, last = (end.reshape(t, 2) for end in intervals(log_q))
+    every = np.concatenate([low, high, first, last])
+    ends, place = np.unique(every, axis=0, return_inverse=True)
+    low_at, high_at, first_at, last_at = np.split(place.ravel(), np.cumsum([m, m, t]))
+    width, length = np.diff(ends, axis=0).sum(axis=1), (high - low).sum(axis=1)
+    cell = np.arange(len(width))
+    follows = (low_at[:, None] <= cell) & (cell < high_at[:, None])
+    # The length of her interval, not her marginal: the two may differ where that is tiny.
+    log_density = _log_density(follows, a, np.log(length)) + np.log(width)
+    if np.isneginf(log_density).all():
+        return None
+    says = (first_at <= cell[:, None]) & (cell[:, None] < last_at)
+    return Cells(softmax(log_density), _chance(says.reshape(len(cell), *log_q.shape), log_q, b))
+
+
+def cells_drawn(
+    log_p: FloatArray,
+    labels: IntArray,
+    a: FloatArray,
+    log_q: FloatArray,
+    b: FloatArray,
+    n_samples: int,
+    rng: np.random.Generator,
+) -> Cells | None:
+    """The same of Gumbel noises with any number of labels: weighted draws of the noise."""
+    found = draw_followed(log_p, labels, a, n_samples, rng)
+    if found is None:
+        return None
+    noise, weight = found
+    says = (log_q + noise[:, None]).argmax(axis=-1)[..., None] == np.arange(log_q.shape[1])
+    return Cells(weight, _chance(says, log_q, b))
+
+
+def cells_of(
+    log_p: FloatArray,
+    labels: IntArray,
+    a: FloatArray,
+    log_q: FloatArray,
+    b: FloatArray,
+    noise: Noise,
+    n_samples: int,
+    rng: np.random.Generator,
+) -> Cells | None:
+    """Whichever can be had: exact wherever the noise lies on a line."""
+    if noise == "gaussian":
+        return Cells(*gaussian.cells(log_p, labels, a, log_q, b))
+    if on_a_line(noise, log_q.shape[1]):
+        return cells_on_a_line(log_p, labels, a, log_q, b)
+    return cells_drawn(log_p, labels, a, log_q, b, n_samples, rng)
+
+
+def impossible(
+    log_p: FloatArray,
+    labels: IntArray,
+    a: FloatArray,
+    noise: Noise,
+    names: Names,
+    instance: int,
+    experts: IntArray,
+) -> ValueError:
+    """The error for opinions of one group that :func:`cells_of` finds impossible together.
+
+    Only those who follow for certain are to blame. Parameters as there, and as for
+    :func:`siscm.contradictions.refusal`.
+    """
+    sure = a == 1
+    law = possible_on_a_line if on_a_line(noise, log_p.shape[1]) else possible
+    return refusal(log_p[sure], labels[sure], names, instance, experts[sure], law)
+
+
+def by_followers(
+    log_p: FloatArray,
+    labels: IntArray,
+    a: FloatArray,
+    log_q: FloatArray,
+    b: FloatArray,
+    n_points: int,
+) -> FloatArray | None:
+    """What targets say, as a sum over who followed; exact up to two different labels.
+
+    Followers share a noise (:func:`siscm.posterior.shared_law`), the others say what they say on
+    their own. Experts whose sharing is 0 or 1 leave no choice; each other expert doubles the sum.
+
+    Parameters
+    ----------
+    log_p, labels, a, log_q
+        As for :func:`cells_on_a_line`.
+    b
+        Sharing (t,) of the targets.
+
+    Returns
+    -------
+    array (t, k), or None
+    """
+    with np.errstate(divide="ignore"):
+        followed, own = np.log(a), np.log1p(-a) + log_p[np.arange(len(labels)), labels]
+    choices = [[x for x, sure in ((False, 1), (True, 0)) if share != sure] for share in a]
+    laws, log_weights = [], []
+    for follows in map(np.array, product(*choices)):
+        if follows.any():
+            found = shared_law(log_p[follows], labels[follows], log_q, n_points)
+        else:
+            found = np.exp(log_q), 0.0
+        if found is not None:
+            laws.append(found[0])
+            log_weights.append(np.where(follows, followed, own).sum() + found[1])
+    if not laws:
+        return None
+    law = np.tensordot(softmax(log_weights), laws, axes=1)
+    return np.asarray(b[:, None] * law + (1 - b[:, None]) * np.exp(log_q))
+
+
+def graded_proba(
+    log_marginals: FloatArray,
+    labels: IntArray,
+    number: IntArray,
+    a: FloatArray,
+    *,
+    noise: Noise,
+    n_samples: int,
+    rng: np.random.Generator,
+    names: Names,
+) -> FloatArray:
+    """What every expert would have said, given what some said, under graded sharing.
+
+    Parameters
+    ----------
+    log_marginals
+        (n, H, k).
+    labels
+        (n, H): codes of the opinions observed, -1 where nobody was asked.
+    number, a
+        (H,): the group of each expert, and her sharing.
+    noise, n_samples, rng
+        As in :class:`siscm.graded.GradedSISCM`.
+    names
+        For error messages.
+
+    Returns
+    -------
+    array (n, H, k)
+        The row of an observed expert is a point mass; a group of which nobody was observed keeps
+        its marginals.
+
+    Raises
+    ------
+    ValueError
+        If the opinions observed are impossible together: only where all their sharing is 1.
+    """
+    k = log_marginals.shape[-1]
+
+    def of_one(rows: IntArray, who: IntArray, members: IntArray) -> FloatArray:
+        return pair_law(
+            log_marginals[rows, who][:, None],
+            log_marginals[np.ix_(rows, members)],
+            labels[rows, who, None],
+            a[who][:, None] * a[members],
+            noise,
+        )
+
+    def of_several(row: int, seen: IntArray, members: IntArray) -> FloatArray:
+        log_p, said, log_q = (
+            log_marginals[row, seen],
+            labels[row, seen],
+            log_marginals[row, members],
+        )
+        in_doubt = int(((a[seen] > 0) & (a[seen] < 1)).sum())
+        few = in_doubt <= MOST_IN_DOUBT or 2**in_doubt * len(members) <= MOST_WAYS
+        if on_a_line(noise, k) or not few:
+            cells = cells_of(log_p, said, a[seen], log_q, a[members], noise, n_samples, rng)
+            found = None if cells is None else cells.law()
+        else:
+            found = by_followers(log_p, said, a[seen], log_q, a[members], n_samples)
+        if found is None:
+            raise impossible(log_p, said, a[seen], noise, names, row, seen)
+        return found
+
+    groups = [np.flatnonzero(number == group).tolist() for group in np.unique(number)]
+    return in_each_group(log_marginals, labels, groups, of_one, of_several)

@@ -1,0 +1,214 @@
+"""Is a second opinion worth its cost? Trials on cases that no model learned from, and their sums.
+
+Everything is judged on the training and development parts of a panel, by cross-validation: on each
+part of its instances by a model that learned from the others. The test part stays closed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from siscm.asking import STRATEGIES, agreement_with_most, trial
+from siscm.beyond.real_panels import N_FOLDS, held_out, text_marginals, texts, training
+from siscm.checks import FloatArray, check_share
+from siscm.data.panels import Panel
+from siscm.graded import GradedSISCM
+from siscm.intervals import mean_with_interval
+
+SHARE = 0.2
+"""The share of cases asked about, where not all are."""
+
+EDGES = (0.0, 0.01, 0.05, 0.1, 0.2, 1.0)
+"""Gains between these are taken together, to see whether they are kept."""
+
+COSTS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3)
+"""Costs of an opinion, where a wrong decision costs 1."""
+
+EVERYWHERE, LARGEST, ANY = "everywhere", "largest gains", "random cases"
+"""Where to ask: about every case, where most is gained, anywhere."""
+
+BEST = STRATEGIES[-1]
+
+_ROUNDING = 1e-9
+"""Gains up to here are none."""
+
+
+def held_out_trials(
+    panel: Panel, min_opinions: int = 1, n_folds: int = N_FOLDS
+) -> tuple[pd.DataFrame, GradedSISCM]:
+    """Trials on held-out instances of the training and development parts.
+
+    Parameters
+    ----------
+    panel
+        A panel of texts.
+    min_opinions
+        Experts with fewer opinions there are left out.
+    n_folds
+        How many of the :data:`siscm.beyond.real_panels.N_FOLDS` parts are tried.
+
+    Returns
+    -------
+    DataFrame, GradedSISCM
+        As from :func:`siscm.asking.trial`, with the ``fold`` of each case; and the model of the
+        first fold.
+    """
+    said, X = training(panel, min_opinions), texts(panel)
+    found, models = [], []
+    for k, (train, test) in enumerate(held_out(said, n_folds)):
+        model = GradedSISCM(text_marginals()).fit(X.loc[train.instances], train)
+        rng = np.random.default_rng(k)
+        cases = trial(model, X.loc[test.instances], test, agreement_with_most(train), rng=rng)
+        found.append(cases.assign(fold=k))
+        models.append(model)
+    return pd.concat(found, ignore_index=True), models[0]
+
+
+def policies(found: pd.DataFrame, share: float = SHARE) -> pd.DataFrame:
+    """How right each case is decided, by where and whom to ask.
+
+    Parameters
+    ----------
+    found
+        As from :func:`siscm.asking.trial`.
+    share
+        Of the cases that are asked about, where not all are.
+
+    Returns
+    -------
+    DataFrame
+        A row a case; columns ``(where, who)``: asking everywhere, about the cases with the largest
+        gains, and about random cases, for which it is the chance.
+    """
+    check_share(share, "share")
+    nobody = found["nobody"].to_numpy()
+    rank = np.argsort(np.argsort(-found["gain"].to_numpy(), kind="stable"))
+    asked = rank < round(share * len(found))
+    columns: dict[tuple[str, str], FloatArray] = {("nowhere", STRATEGIES[0]): nobody}
+    for who in STRATEGIES[1:]:
+        right = found[who].to_numpy()
+        columns[EVERYWHERE, who] = right
+        columns[LARGEST, who] = np.where(asked, right, nobody)
+        columns[ANY, who] = share * right + (1 - share) * nobody
+    return pd.DataFrame(columns).sort_index(axis=1)
+
+
+def curve(found: pd.DataFrame, shares: Sequence[float]) -> pd.DataFrame:
+    """How often the decision is right by the share of cases asked about: a row a share.
+
+    Columns ``(where, who)`` as of :func:`policies`: the largest gains, and random cases.
+    """
+    return pd.DataFrame(
+        {share: policies(found, share).mean()[[LARGEST, ANY]] for share in shares}
+    ).T.rename_axis("share")
+
+
+def policy_standings(
+    found: pd.DataFrame, rng: np.random.Generator, share: float = SHARE
+) -> pd.DataFrame:
+    """How often each policy decides rightly, and how far it stays behind asking by gain.
+
+    Returns
+    -------
+    DataFrame
+        A row a policy, ``(where, who)``: ``right``, ``behind``, each with the ends ``_low``,
+        ``_high`` of its interval. Asking only about a share of the cases is behind asking whoever
+        promises most where most is gained; all else is behind asking her everywhere.
+    """
+    right = policies(found, share)
+    seed = int(rng.integers(2**63))
+    rows = {}
+    for policy in right.columns:
+        best = right[LARGEST if policy[0] in (LARGEST, ANY) else EVERYWHERE, BEST]
+        rows[policy] = {
+            **_mean("right", right[policy], np.random.default_rng(seed)),
+            **_mean("behind", best - right[policy], np.random.default_rng(seed)),
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["where", "who"])
+
+
+def promises(found: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
+    """Gains promised and found, by how large they were said to be.
+
+    Returns
+    -------
+    DataFrame
+        A row an interval of gains between :data:`EDGES` that holds a case: ``cases``;
+        ``promised``, their mean gain; ``found``, by how much more often the decision was right
+        after asking whoever promised it, with the ends ``found_low``, ``found_high`` of its
+        interval.
+    """
+    place = np.clip(np.searchsorted(EDGES, found["gain"], side="right") - 1, 0, len(EDGES) - 2)
+    rise = found[BEST] - found["nobody"]
+    rows = {}
+    for i in np.unique(place).tolist():
+        here = place == i
+        rows[f"{EDGES[i]:g} to {EDGES[i + 1]:g}"] = {
+            "cases": int(here.sum()),
+            "promised": found.loc[here, "gain"].mean(),
+            **_mean("found", rise[here], rng),
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("gain")
+
+
+def _mean(name: str, values: pd.Series[float], rng: np.random.Generator) -> dict[str, float]:
+    """Over cases, with the ends of its 95 % interval."""
+    totals = np.asarray(values, dtype=np.float64)
+    return mean_with_interval(name, totals, np.ones(len(totals)), rng)
+
+
+def net_value(found: pd.DataFrame, costs: Sequence[float] = COSTS) -> pd.DataFrame:
+    """What asking brings a case, less its cost, if whoever promises more than it costs is asked.
+
+    Parameters
+    ----------
+    costs
+        Of an opinion, where a wrong decision costs 1.
+
+    Returns
+    -------
+    DataFrame
+        A row a cost: ``asked``, the share of cases; ``net``, as found; ``promised``, as the model
+        expected it; ``always``, if everybody's second opinion were asked for. Never asking is 0.
+    """
+    gain = found["gain"].to_numpy()
+    rise = (found[BEST] - found["nobody"]).to_numpy()
+    rows = {}
+    for cost in costs:
+        asked = gain > cost + _ROUNDING
+        rows[cost] = {
+            "asked": asked.mean(),
+            "net": ((rise - cost) * asked).mean(),
+            "promised": ((gain - cost) * asked).mean(),
+            "always": (rise - cost).mean(),
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("cost")
+
+
+def asking_figures(panel: Panel, min_opinions: int = 1, n_folds: int = N_FOLDS) -> dict[str, Any]:
+    """What the chapter *Whom to ask* shows of a panel, ready for JSON, from all its folds.
+
+    Returns
+    -------
+    dict
+        ``files`` with their hashes, ``min_opinions``, ``cases``; and lists of rows ``standings``,
+        ``promises``, ``net_value``: the tables of the functions of these names.
+    """
+    found, _ = held_out_trials(panel, min_opinions, n_folds)
+    rng = np.random.default_rng(0)
+    tables = {
+        "standings": policy_standings(found, rng),
+        "promises": promises(found, rng),
+        "net_value": net_value(found),
+    }
+    return {
+        "files": dict(panel.files),
+        "min_opinions": min_opinions,
+        "folds": n_folds,
+        "cases": len(found),
+        **{name: table.round(6).reset_index().to_dict("records") for name, table in tables.items()},
+    }

@@ -1,0 +1,77 @@
+"""Groups that are known, found by three rules: what each row means, and that it does not drift."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from siscm.beyond.graded_sweep import LIKELIHOOD, MARGINALS, PAPER, TOLERANT, graded_sweep
+from siscm.synthetic.sweep import Cell, grid, sweep
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+SMALL = {"runs": grid(1, (20, 60), (0.1, 0.5)), "group_sizes": (4, 5, 6)}
+
+
+@pytest.fixture(scope="module")
+def small() -> pd.DataFrame:
+    return graded_sweep(**SMALL)
+
+
+def test_every_rule_where_it_is_tried(small: pd.DataFrame) -> None:
+    tried = {name: set(part["rule"]) for name, part in small.groupby("marginals")}
+    assert list(small["marginals"].unique()) == list(MARGINALS)
+    assert tried == {
+        "true": {PAPER, LIKELIHOOD},
+        "an expert alone": {PAPER, TOLERANT},
+        "pooled": {PAPER, LIKELIHOOD},
+    }
+    tolerant = small[small["rule"] == TOLERANT]
+    assert set(tolerant["s"]) == {0.1}
+    assert len(small) == 2 * 2 * 5 + 2
+
+
+def test_the_papers_rule_with_true_marginals_is_the_papers_sweep(small: pd.DataFrame) -> None:
+    runs = sweep(**SMALL, n_test=5)
+    mine = small[(small["rule"] == PAPER) & (small["marginals"] == "true")]
+    both = mine.merge(runs, on=["repeat", "m", "s"], suffixes=("", "_sweep"))
+    assert len(both) == 4
+    np.testing.assert_allclose(both["ari"], both["ari_sweep"])
+
+
+def test_likelihood_finds_what_was_planted(small: pd.DataFrame) -> None:
+    found = small[small["rule"] == LIKELIHOOD].set_index(["marginals", "m", "s"])
+    assert (found["ari"].loc["true"] == 1).all()
+    assert (found["ari"].loc["pooled"] > 0.9).all()
+    assert (found["within"].loc["true"] > 0.8).all()
+    assert (found["within"].loc["pooled"] > 0.4).all()
+    assert (found["across"] == 0).all()
+    assert not found["one_group"].any()
+    others = small[small["rule"] != LIKELIHOOD]
+    assert others[["within", "one_group"]].isna().all(axis=None)
+
+
+def test_where_nearly_nobody_meets_one_group_predicts_better() -> None:
+    """And the likeliest groups are still reported, and nearer to what was planted."""
+    runs = graded_sweep(runs=grid(6, (100,), (0.95,)), marginals=["true"])
+    assert list(runs["marginals"].unique()) == ["true"]
+    found = runs[runs["rule"] == LIKELIHOOD]
+    assert found["one_group"].mean() > 0.5
+    assert (found.loc[found["one_group"].astype(bool), "across"] > 0).all()
+    assert found["ari"].mean() > runs.loc[runs["rule"] == PAPER, "ari"].mean()
+
+
+def test_learned_habits_break_the_papers_rule_and_a_tolerance_mends_it(small: pd.DataFrame) -> None:
+    ari = small[small["s"] == 0.1].set_index(["marginals", "rule", "m"])["ari"]
+    assert ari["pooled", PAPER, 60] < 0.6
+    alone = ari["an expert alone"]
+    assert (alone[TOLERANT] >= alone[PAPER]).all()
+    assert alone[TOLERANT, 60] == 1
+
+
+def test_workers_and_other_runs_change_nothing(small: pd.DataFrame) -> None:
+    fewer = [Cell(0, 20, 0.5), Cell(0, 60, 0.5)]
+    again = graded_sweep(**(SMALL | {"runs": fewer}), n_jobs=2)
+    expected = small[small["s"] == 0.5].reset_index(drop=True)
+    pd.testing.assert_frame_equal(again, expected)

@@ -1,0 +1,38 @@
+"""Labels that have an order: what graders are, and which noise suits them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from siscm.beyond.contest import GRADED
+from siscm.beyond.ordered_trial import N_LABELS, QUANTILES, graders, ordered_trial
+from siscm.pooled import PooledMarginals
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+def test_graders_use_every_grade_as_often_as_they_are_to() -> None:
+    X, opinions = graders(np.random.default_rng(0), 2000, 5)
+    assert X.shape == (2000, 5)
+    assert opinions.labels.min() == 0
+    shares = np.bincount(opinions.label_codes, minlength=N_LABELS) / len(opinions)
+    np.testing.assert_allclose(shares, np.diff([0, *QUANTILES, 1]), atol=1e-3)
+
+
+def test_without_errors_and_leanings_graders_agree_on_what_features_hide() -> None:
+    """The more severity is hidden, the more they agree beyond what features explain."""
+    agree = []
+    for hidden in (0.0, 3.0):
+        _, opinions = graders(np.random.default_rng(1), 1000, 4, hidden=hidden, error=0.3)
+        one, two = opinions.labels[:, 0], opinions.labels[:, 1]
+        agree.append(float(np.corrcoef(one, two)[0, 1]))
+    assert agree[1] > agree[0] > 0.5
+
+
+def test_correlated_noises_suit_graders_and_are_found() -> None:
+    found = ordered_trial(n_panels=1, n_instances=240, marginals=PooledMarginals(n_folds=2))[0]
+    gaussian = found[f"{GRADED}, gaussian"]
+    assert found[f"{GRADED}, likeliest"] == gaussian
+    assert gaussian < found[f"{GRADED}, uniform"] < found[f"{GRADED}, gumbel"] < found["marginals"]
+    assert len(found) == 4 + 7

@@ -1,0 +1,169 @@
+"""Is asking worth it: policies by hand, intervals, promises that are kept by construction."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from siscm.asking import STRATEGIES
+from siscm.beyond.worth_asking import (
+    ANY,
+    BEST,
+    EVERYWHERE,
+    LARGEST,
+    asking_figures,
+    curve,
+    held_out_trials,
+    net_value,
+    policies,
+    policy_standings,
+    promises,
+)
+from siscm.data.panels import Panel
+from siscm.data.simulate import simulate_panel
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+def by_hand() -> pd.DataFrame:
+    """Four cases; the second promises most, then the third."""
+    return pd.DataFrame(
+        {
+            "instance": list("pqrs"),
+            "sure": [0.9, 0.6, 0.7, 1.0],
+            "gain": [0.04, 0.3, 0.15, 0.0],
+            "nobody": [1.0, 0.0, 0.0, 1.0],
+            "at random": [1.0, 0.5, 0.25, 1.0],
+            "most accurate": [0.0, 1.0, 0.0, 1.0],
+            "likeliest to differ": [1.0, 0.0, 1.0, 1.0],
+            "most gained": [1.0, 1.0, 1.0, 1.0],
+        }
+    )
+
+
+def honest(n: int, rng: np.random.Generator) -> pd.DataFrame:
+    """Cases on which the decision is right just as often as promised."""
+    sure, gain = 0.5 + 0.3 * rng.random(n), 0.2 * rng.random(n) * (rng.random(n) < 0.7)
+    draw = rng.random(n)
+    found = pd.DataFrame({"instance": range(n), "sure": sure, "gain": gain})
+    for who in STRATEGIES[:-1]:
+        found[who] = (draw < sure).astype(float)
+    return found.assign(**{BEST: (draw < sure + gain).astype(float)})
+
+
+def test_policies_by_hand() -> None:
+    right = policies(by_hand(), 0.5)
+    assert right["nowhere", "nobody"].tolist() == [1, 0, 0, 1]
+    assert right[EVERYWHERE, "most accurate"].tolist() == [0, 1, 0, 1]
+    # Asked about: the second and the third.
+    assert right[LARGEST, "most accurate"].tolist() == [1, 1, 0, 1]
+    assert right[LARGEST, "at random"].tolist() == [1, 0.5, 0.25, 1]
+    assert right[ANY, "most accurate"].tolist() == [0.5, 0.5, 0, 1]
+    assert right.shape == (4, 1 + 3 * 4)
+    with pytest.raises(ValueError, match="share is 2; it must lie between 0 and 1"):
+        policies(by_hand(), 2)
+
+
+def test_a_curve_begins_with_nobody_and_ends_with_everybody() -> None:
+    found = by_hand()
+    line = curve(found, [0, 0.25, 0.5, 1])
+    assert (line.loc[0] == 0.5).all()
+    for who in STRATEGIES[1:]:
+        for where in (LARGEST, ANY):
+            assert line.loc[1, (where, who)] == pytest.approx(found[who].mean())
+    assert line[LARGEST, BEST].tolist() == [0.5, 0.75, 1, 1]
+    np.testing.assert_allclose(line[ANY, BEST], [0.5, 0.625, 0.75, 1])
+
+
+def test_standings_compare_like_with_like() -> None:
+    table = policy_standings(by_hand(), np.random.default_rng(0), share=0.5)
+    assert table.loc[(EVERYWHERE, "most accurate"), "right"] == 0.5
+    assert table.loc[(EVERYWHERE, "most accurate"), "behind"] == 0.5
+    assert table.loc[(LARGEST, "most accurate"), "behind"] == 0.25
+    assert table.loc[(ANY, BEST), "behind"] == 0.25
+    assert table.loc[("nowhere", "nobody"), "behind"] == 0.5
+    table = policy_standings(by_hand(), np.random.default_rng(0), share=0.25)
+    assert table.loc[("nowhere", "nobody"), "behind"] == 0.5  # asking her everywhere
+    assert table.loc[(LARGEST, BEST), "right"] == 0.75
+    assert table.loc[(ANY, BEST), "behind"] == 0.125
+    for where in (EVERYWHERE, LARGEST):
+        assert (table.loc[(where, BEST), ["behind", "behind_low", "behind_high"]] == 0).all()
+    assert (table["behind_low"] <= table["behind"]).all()
+    assert (table["behind"] <= table["behind_high"]).all()
+
+
+def test_promises_by_hand() -> None:
+    table = promises(by_hand(), np.random.default_rng(0))
+    assert table.index.tolist() == ["0 to 0.01", "0.01 to 0.05", "0.1 to 0.2", "0.2 to 1"]
+    assert table["cases"].tolist() == [1, 1, 1, 1]
+    assert table["promised"].tolist() == [0, 0.04, 0.15, 0.3]
+    assert table["found"].tolist() == [0, 0, 1, 1]
+    # A single case says nothing about how far another would be off.
+    assert table[["found_low", "found_high"]].isna().all(axis=None)
+
+
+def test_promises_that_are_kept_are_seen_to_be() -> None:
+    rng = np.random.default_rng(1)
+    table = promises(honest(20_000, rng), rng)
+    assert len(table) == 4
+    np.testing.assert_allclose(table["found"], table["promised"], atol=0.01)
+    assert (table["found_low"] <= table["promised"]).sum() >= 3
+    assert (table["promised"] <= table["found_high"]).sum() >= 3
+
+
+def test_net_value_by_hand() -> None:
+    table = net_value(by_hand(), [0.0, 0.1, 0.4])
+    assert table["asked"].tolist() == [0.75, 0.5, 0]
+    np.testing.assert_allclose(table["net"], [0.5, (0.9 + 0.9) / 4, 0])
+    np.testing.assert_allclose(table["promised"], [0.49 / 4, (0.2 + 0.05) / 4, 0])
+    np.testing.assert_allclose(table["always"], [0.5, 0.4, 0.1])
+
+
+def test_who_keeps_promises_earns_most_by_asking_above_the_cost() -> None:
+    """Any other threshold, and always or never asking, earns less."""
+    rng = np.random.default_rng(2)
+    found = honest(50_000, rng)
+    cost = 0.08
+    rise = found[BEST] - found["nobody"]
+    at = [((rise - cost) * (found["gain"] > limit)).mean() for limit in (0, 0.04, 0.12, 0.16)]
+    best = net_value(found, [cost]).loc[cost]
+    assert best["net"] > max(*at, best["always"], 0)
+    assert best["net"] == pytest.approx(best["promised"], abs=0.005)
+
+
+@pytest.fixture(scope="module")
+def panel() -> Panel:
+    return simulate_panel("HS-Brexit", np.random.default_rng(0))
+
+
+def test_trials_are_held_out(panel: Panel) -> None:
+    found, model = held_out_trials(panel, n_folds=1)
+    assert (found["fold"] == 0).all()
+    assert 100 < len(found) < 952 / 5 + 1
+    assert panel.instances.loc[found["instance"], "split"].isin(["train", "dev"]).all()
+    assert set(found["spoke"]) <= set(model.experts_)
+    assert found["gain"].between(-1e-9, 1).all()
+    # What it is sure of comes out, ties among it.
+    assert abs(found["sure"].mean() - found["nobody"].mean()) < 0.06
+    assert set(found["nobody"]) == {0, 0.5, 1}
+
+
+def test_figures_are_ready_for_json(panel: Panel) -> None:
+    figures = asking_figures(panel, n_folds=1)
+    again = json.loads(json.dumps(figures))
+    assert again == figures
+    assert set(figures) == {
+        "files",
+        "min_opinions",
+        "folds",
+        "cases",
+        "standings",
+        "promises",
+        "net_value",
+    }
+    frame = pd.DataFrame(again["standings"]).set_index(["where", "who"])
+    assert frame.loc[(EVERYWHERE, BEST), "behind"] == 0
+    assert sum(row["cases"] for row in again["promises"]) == again["cases"]

@@ -1,0 +1,119 @@
+"""The paper's experiment, on a small panel whose groups are known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from siscm import Opinions, evaluation
+from siscm.cifar10h.experiment import PAPERS_RULES, Experiment, run
+from siscm.cifar10h.pipeline import TWIN_SEED, Cifar10H, prepare
+from siscm.cifar10h.published import raw_figures
+from siscm.cifar10h.verdicts import figures
+from siscm.compendium.pages import expected
+from siscm.data.simulate import simulate_opinions
+from siscm.synthetic.sweep_figures import drift
+
+GROUPS = [[0, 1, 2, 3], [4, 5, 6], [7]]
+
+
+@pytest.fixture(scope="module")
+def experiment() -> Experiment:
+    rng = np.random.default_rng(0)
+    n, k = 500, 3
+    X = rng.normal(size=(n, 2))
+    slopes = rng.normal(size=(1, 8, 2, k)) + 2 * rng.normal(size=(1, 1, 2, k))
+    log_odds = np.einsum("nf,nhfk->nhk", X, np.broadcast_to(slopes, (n, 8, 2, k)))
+    log_p = log_odds - np.log(np.exp(log_odds).sum(axis=-1, keepdims=True))
+    said = simulate_opinions(log_p, GROUPS, rng.random((n, 8)) < 0.6, rng)
+    opinions = Opinions.from_codes(said, experts=list("abcdefgh"), classes=range(k))
+    features = pd.DataFrame(X, index=opinions.instances)
+    train, test = (opinions.select(instances=part) for part in (range(400), range(400, n)))
+    return run(features.iloc[:400], train, features.iloc[400:], test)
+
+
+def test_table_1_is_accuracy_by_rule_and_scenario(experiment: Experiment) -> None:
+    table = experiment.accuracy()
+    assert tuple(table.index[:3]) == PAPERS_RULES
+    assert len(table) == 8
+    for name, pairs in experiment.pairs.items():
+        summary = evaluation.summary(pairs, 3, rng=np.random.default_rng(0), n_bootstrap=10)
+        np.testing.assert_allclose(table.loc[name], summary["accuracy"])
+
+
+def test_across_groups_the_model_is_its_marginals(experiment: Experiment) -> None:
+    table = experiment.accuracy()
+    model, gnb = table.loc["Gumbel-Max SI-SCM"], table.loc["GNB"]
+    assert model["different groups"] == gnb["different groups"]
+
+
+def test_an_opinion_helps(experiment: Experiment) -> None:
+    table = experiment.accuracy()["all pairs"]
+    assert table["pooled regression"] > table["most frequent label"]
+    assert table["GNB + CNB"] > table["most frequent label"]
+    assert table["one noise for all"] != table["GNB"]
+
+
+def test_scores_agree_with_the_table(experiment: Experiment) -> None:
+    rng, n_classes = np.random.default_rng(0), experiment.test.n_classes
+    scores = evaluation.summaries(experiment.pairs, n_classes, rng=rng)["accuracy"].unstack()
+    table = experiment.accuracy()
+    np.testing.assert_allclose(scores.loc[table.index, table.columns], table)
+
+
+def test_experts_better_off_are_counted_one_by_one(experiment: Experiment) -> None:
+    table = experiment.experts_better_off()
+
+    def mean(rule: str, expert: str, same: bool | None) -> float:
+        pairs = experiment.pairs[rule]
+        mine = pairs[pairs["target"] == expert]
+        if same is not None:
+            mine = mine[mine["same_group"] == same]
+        return (mine["prediction"] == mine["truth"]).mean() if len(mine) else np.nan
+
+    for row, (one, other, scenario) in {
+        "SI-SCM above GNB, all pairs": ("Gumbel-Max SI-SCM", "GNB", None),
+        "SI-SCM above GNB + CNB, same group": ("Gumbel-Max SI-SCM", "GNB + CNB", True),
+    }.items():
+        values = [(mean(one, e, scenario), mean(other, e, scenario)) for e in "abcdefgh"]
+        assert table.loc[row, "better"] == sum(a > b for a, b in values)
+        assert table.loc[row, "experts"] == sum(a == a and b == b for a, b in values)
+
+
+def test_other_experts_are_refused(experiment: Experiment) -> None:
+    features = pd.DataFrame(np.zeros((500, 2)))
+    fewer = experiment.test.select(experts=list("abc"))
+    with pytest.raises(ValueError, match="same experts and classes"):
+        run(features, experiment.train, features, fewer)
+
+
+@pytest.fixture(scope="module")
+def twin_experiment(twin: Cifar10H) -> Experiment:
+    assert expected("cifar10h")["twin"]["seed"] == TWIN_SEED
+    ready = prepare(twin)
+    return run(ready.X_train, ready.train, ready.X_test, ready.test)
+
+
+def test_the_twin_gives_the_recorded_figures(twin: Cifar10H, twin_experiment: Experiment) -> None:
+    recorded = expected("cifar10h")["twin"]
+    found = {**figures(twin_experiment), "raw": raw_figures(twin.raw)}
+    assert found.keys() == recorded.keys() - {"seed", "tolerance"}
+    for part in found:
+        tolerance = recorded["tolerance"]["accuracy" if part == "accuracy" else "counts"]
+        off = list(drift(found[part], recorded[part], tolerance))
+        assert off == [], f"{part}; if it should be so: `python -m siscm.compendium.record twin`"
+
+
+def test_copying_beats_the_papers_model_on_the_twin(twin_experiment: Experiment) -> None:
+    table = twin_experiment.accuracy()["all pairs"]
+    assert table["copy"] > table["Gumbel-Max SI-SCM"] > table["GNB + CNB"] > table["GNB"]
+
+
+def test_what_a_run_on_real_data_is_judged_by_is_fixed() -> None:
+    content = expected("cifar10h")
+    paper, judged = content["paper"], content["judged_by"]
+    assert judged["exactly"] == ["experts", "training_images", "test_images", "opinions"]
+    assert [paper["sizes"][name] for name in judged["exactly"]] == [114, 1257, 303, 20426]
+    assert set(judged["within"]) <= set(paper["sizes"]) | set(paper)
+    assert tuple(paper["accuracy"]) == PAPERS_RULES

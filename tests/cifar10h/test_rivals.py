@@ -1,0 +1,172 @@
+"""Rules that learn from pairs, each against a slow or independent way to the same number."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from one_by_one import loop_pairs
+from sklearn.linear_model import LogisticRegression
+
+from siscm import Opinions, evaluation
+from siscm.baselines import Pairs, ordered_pairs
+from siscm.cifar10h.rivals import (
+    confusions,
+    fit_dawid_skene,
+    fit_most_frequent,
+    fit_pooled_regression,
+    fit_product_with_cnb,
+)
+
+K, H, N = 3, 4, 40
+
+
+@pytest.fixture(scope="module")
+def opinions() -> Opinions:
+    rng = np.random.default_rng(0)
+    truth = rng.integers(K, size=N)
+    labels = np.where(rng.random((N, H)) < 0.7, truth[:, None], rng.integers(K, size=(N, H)))
+    labels[rng.random((N, H)) < 0.3] = -1
+    return Opinions.from_codes(labels, experts=list("abcd"), classes=range(K))
+
+
+@pytest.fixture(scope="module")
+def log_p() -> np.ndarray:
+    return np.log(np.random.default_rng(1).dirichlet(np.ones(K), (N, H)))
+
+
+def as_pairs(opinions: Opinions, log_p: np.ndarray) -> tuple[Pairs, np.ndarray]:
+    i, g, c, h, d = np.array(loop_pairs(opinions)).T
+    return Pairs(log_p[i, g], log_p[i, h], c, np.zeros(len(i), dtype=bool), i, g, h), d
+
+
+def test_ordered_pairs_are_all_of_them(opinions: Opinions) -> None:
+    observed, target = ordered_pairs(opinions)
+    i, h, y = opinions.instance_codes, opinions.expert_codes, opinions.label_codes
+    assert (i[observed] == i[target]).all()
+    found = zip(i[observed], h[observed], y[observed], h[target], y[target], strict=True)
+    assert Counter(found) == Counter(loop_pairs(opinions))
+
+
+def test_nobody_met_gives_no_pairs() -> None:
+    observed, target = ordered_pairs(Opinions.from_codes([[0, -1], [-1, 1]]))
+    assert len(observed) == len(target) == 0
+
+
+def rules(opinions: Opinions) -> dict[str, object]:
+    X = np.random.default_rng(2).normal(size=(N, 2))
+    return {
+        "frequent": fit_most_frequent(opinions),
+        "cnb": fit_product_with_cnb(opinions),
+        "dawid-skene": fit_dawid_skene(opinions),
+        "regression": fit_pooled_regression(X, opinions, X),
+    }
+
+
+def test_every_rule_gives_distributions(opinions: Opinions, log_p: np.ndarray) -> None:
+    pairs, _ = as_pairs(opinions, log_p)
+    for rule in rules(opinions).values():
+        law = rule(pairs)
+        assert law.shape == (len(pairs.label), K)
+        assert law.min() >= 0
+        np.testing.assert_allclose(law.sum(axis=1), 1, atol=1e-12)
+        assert rule(Pairs(*(array[:0] for array in pairs))).shape == (0, K)
+
+
+def test_rules_go_through_evaluation(opinions: Opinions, log_p: np.ndarray) -> None:
+    singletons = [[expert] for expert in opinions.experts]
+    for rule in rules(opinions).values():
+        table = evaluation.all_pairs(log_p, opinions, singletons, rule)
+        assert len(table) == len(loop_pairs(opinions))
+
+
+def test_most_frequent_counts(opinions: Opinions, log_p: np.ndarray) -> None:
+    pairs, _ = as_pairs(opinions, log_p)
+    law = fit_most_frequent(opinions)(pairs)
+    said = opinions.labels[:, pairs.target[0]]
+    counts = np.array([(said == c).sum() + 1 for c in range(K)])
+    np.testing.assert_allclose(law[0], counts / counts.sum())
+
+
+def test_cnb_is_the_papers_product_written_out(opinions: Opinions, log_p: np.ndarray) -> None:
+    pairs, _ = as_pairs(opinions, log_p)
+    law = fit_product_with_cnb(opinions)(pairs)
+    all_rows = loop_pairs(opinions)
+    for row in (0, 17, 40):
+        h, g, c = pairs.target[row], pairs.observed[row], pairs.label[row]
+        mine = [r for r in all_rows if r[3] == h]
+        posterior = np.empty(K)
+        for d in range(K):
+            hers = [r for r in mine if r[4] == d]
+            posterior[d] = len(hers) / len(mine)
+            for other in range(H):
+                value = c if other == g else None
+                hits = sum((r[2] if r[1] == other else None) == value for r in hers)
+                posterior[d] *= (hits + 1) / (len(hers) + K + 1)
+        product = np.exp(pairs.log_p_target[row]) * posterior
+        np.testing.assert_allclose(law[row], product / product.sum(), rtol=1e-9)
+
+
+def test_a_target_who_met_nobody_keeps_her_marginal(log_p: np.ndarray) -> None:
+    alone = Opinions.from_codes([[0, 1, -1], [1, 1, -1], [-1, -1, 0]], classes=range(2))
+    rule = fit_product_with_cnb(alone)
+    marginal = np.log([[0.3, 0.7]])
+    here, there = np.array([0]), np.array([2])
+    pairs = Pairs(marginal, marginal, here, np.array([False]), here, here, there)
+    np.testing.assert_allclose(rule(pairs), [[0.3, 0.7]])
+
+
+def test_dawid_skene_recovers_who_errs_how() -> None:
+    rng = np.random.default_rng(3)
+    confusion = np.array(
+        [0.9 * np.eye(3) + 0.1 / 3, 0.6 * np.eye(3) + 0.4 / 3, np.eye(3)[[0, 2, 1]]]
+    )
+    confusion[2] = 0.8 * confusion[2] + 0.2 / 3
+    confusion = np.concatenate([confusion, confusion[:1], confusion[:1]])
+    truth = rng.choice(3, size=4000, p=[0.5, 0.3, 0.2])
+    labels = np.array([[rng.choice(3, p=confusion[h, z]) for h in range(5)] for z in truth])
+    prior, found = confusions(Opinions.from_codes(labels))
+    np.testing.assert_allclose(found, confusion, atol=0.05)
+    np.testing.assert_allclose(prior, [0.5, 0.3, 0.2], atol=0.03)
+    pair = Pairs(*np.zeros((2, 1, 3)), *(np.array([v]) for v in (1, False, 0, 0, 2)))
+    joint = np.einsum("z,z,zd->d", prior, found[0, :, 1], found[2])
+    law = fit_dawid_skene(Opinions.from_codes(labels))(pair)[0]
+    np.testing.assert_allclose(law, joint / joint.sum(), atol=1e-12)
+    simulated = labels[labels[:, 0] == 1, 2]
+    frequency = np.bincount(simulated, minlength=3) / len(simulated)
+    np.testing.assert_allclose(law, frequency, atol=0.05)
+
+
+def test_dawid_skene_agrees_with_majority_among_equals() -> None:
+    labels = np.array([[0, 0, 0]] * 5 + [[1, 1, 1]] * 5 + [[0, 0, 1]])
+    found = fit_dawid_skene(Opinions.from_codes(labels))
+    pair = Pairs(*np.zeros((2, 1, 2)), *(np.array([v]) for v in (0, False, 0, 0, 1)))
+    assert found(pair)[0].argmax() == 0
+
+
+def test_regression_ends_where_nothing_can_be_learned() -> None:
+    """On large features it takes more than a hundred steps; a warning would stop the book."""
+    rng = np.random.default_rng(0)
+    said = Opinions.from_codes(rng.integers(10, size=(120, 6)), classes=range(10))
+    X = 30 * rng.normal(size=(120, 20))
+    fit_pooled_regression(X, said, X)  # pytest makes an error of a warning
+
+
+def test_regression_is_scikit_learns_on_the_rows_written_out(
+    opinions: Opinions, log_p: np.ndarray
+) -> None:
+    rng = np.random.default_rng(4)
+    X, X_new = rng.normal([5, -3], size=(2, N, 2))
+
+    def written_out(features: np.ndarray) -> list[list[float]]:
+        return [
+            [*features[i], *np.eye(H)[g], *np.eye(K)[c], *np.eye(H)[h]]
+            for i, g, c, h, _ in loop_pairs(opinions)
+        ]
+
+    said = [d for *_, d in loop_pairs(opinions)]
+    by_hand = LogisticRegression(C=1.0, max_iter=10_000, tol=1e-8).fit(written_out(X), said)
+    pairs, _ = as_pairs(opinions, log_p)
+    law = fit_pooled_regression(X, opinions, X_new)(pairs)
+    np.testing.assert_allclose(law, by_hand.predict_proba(written_out(X_new)), atol=1e-3)
