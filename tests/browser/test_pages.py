@@ -114,7 +114,12 @@ def test_formulas_and_links_are_there_to_be_tested(reader: Reader) -> None:
 
 def test_the_notation_leads_to_the_reference(reader: Reader) -> None:
     links = reader.served("book/notation.html").seen["links"]
-    for name in ("violations.violates", "partition.Step", "scm.FiniteSCM", "opinions.Opinions"):
+    for name in (
+        "violations.violates",
+        "partition.Step",
+        "theory.scm.FiniteSCM",
+        "opinions.Opinions",
+    ):
         assert any("/api/" in link and link.endswith(f"#siscm.{name}") for link in links)
 
 
