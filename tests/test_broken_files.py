@@ -196,6 +196,7 @@ def simply(content: bytes, wanted: str) -> list[dict[str, str]]:
         text = content.decode("utf-16" if utf16 else "utf-8-sig")
     except UnicodeDecodeError:
         text = content.decode("cp1252", errors="replace")
+    text = text.replace("\ufeff", "")  # nobody sees them, wherever they are
     for separator in ",;\t|":
         rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
         cells = [[cell.strip() for cell in row] for row in rows if any(map(str.strip, row))]

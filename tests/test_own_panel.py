@@ -387,6 +387,13 @@ def test_for_want_of_new_cases_those_with_fewest_opinions_but_none_fully_judged(
     assert check(fewer).panel.cases().tolist() == ["000", "003", "006"]
 
 
+def test_experts_called_by_no_digits_keep_their_names(check):
+    """Where whole numbers are made of 1.0, nothing would be left of .0, which is one too."""
+    named = said_table().replace({"expert": {"Ann": ".0", "Bob": "1.0"}})
+    experts = check(named[named["expert"].isin([".0", "1.0"])]).panel.opinions.experts
+    assert list(experts) == [".0", "1.0"]
+
+
 TEXT = st.text(st.sampled_from('01 ab",;\n.né'), max_size=4)
 
 

@@ -122,7 +122,7 @@ def same_spelling(column: pd.Series[Any], role: str, problems: Problems) -> pd.S
     trouble = f"{role}s that hold a line break"
     problems.add("look", trouble, "Look whether a quote was never closed.", rows(broken))
     spelt = {name: plain_name(name) for name in column.unique()}
-    whole = [name for name in spelt.values() if name.endswith((".0", ",0"))]
+    whole = [name for name in spelt.values() if name[-2:] in (".0", ",0") and len(name) > 2]
     if role != "label" and len(whole) == len(spelt) and all(_is_number(n) for n in whole):
         spelt = {name: new[:-2] for name, new in spelt.items()}
         look = f"Look whether the {role}s are whole numbers; they were made such."

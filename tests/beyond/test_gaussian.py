@@ -180,7 +180,8 @@ def test_the_log_ratio_is_that_of_the_law_and_its_slope_its_derivative(
         law = gaussian.law(log_p, log_q, c, r)[rows, d]
         clear = law * np.exp(log_p[rows, c]) > 1e-7
         expected = np.log(law, where=law > 0, out=np.zeros(30)) - log_q[rows, d]
-        np.testing.assert_allclose(value[clear], expected[clear], atol=1e-6)
+        # In a ratio a rarer label counts as one in a million, which takes from all the others.
+        np.testing.assert_allclose(value[clear], expected[clear], atol=1e-5)
         higher = gaussian.log_ratio(log_p, log_q, c, d, r + step)[0]
         lower = gaussian.log_ratio(log_p, log_q, c, d, r - step)[0]
         found = (higher - lower)[clear] / (2 * step)
