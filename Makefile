@@ -93,9 +93,9 @@ test-quick: $(INSTALLED)  ## tests of the package only, no notebooks, stop at th
 	$(SIMULATED) $(ONE_THREAD) $(BIN)/python -m pytest $(PARALLEL) --exitfirst --quiet \
 		--ignore tests/test_book_build.py --ignore tests/test_repository.py
 
-test-deep: $(INSTALLED)  ## the tests of properties and of broken files, with thousands of cases each (hours)
-	$(SIMULATED) $(ONE_THREAD) $(BIN)/python -m pytest $(PARALLEL) --quiet --hypothesis-profile deep \
-		$$(grep -l '@given' tests/test_*.py)
+test-deep: $(INSTALLED)  ## the tests of properties and of broken files, with thousands of cases each (long)
+	$(SIMULATED) $(ONE_THREAD) $(BIN)/python -m pytest $(PARALLEL) --quiet \
+		--hypothesis-profile deep -m 'hypothesis and not real_data' tests
 
 coverage: $(INSTALLED)  ## which branches of the package its tests reach; fails under 95 %
 	$(BIN)/python -m coverage erase
