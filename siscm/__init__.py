@@ -3,6 +3,9 @@
 Experts label cases without talking to each other. Given what one said about a case, what would
 another have said? The method of Corvelo Benz and Gomez Rodriguez (UAI 2022), with an exact law in
 place of sampling, and beyond it graded sharing (:class:`GradedSISCM`).
+
+What lies in this folder is the method, and what its users call. Each folder in it holds what a part
+of the book needs.
 """
 
 from siscm import baselines, evaluation, gumbel, inference, partition
