@@ -101,7 +101,7 @@ ODD: list[Any] = [
     *(None, math.nan, pd.NA, pd.NaT, math.inf, -math.inf, 10**400, -1, 0, 1, 1.0, 0.5, True, False),
     *("1", "", " ", "é", "e\u0301", "\ud800", "x" * 999, b"1", (1, 2), [1], {}, frozenset("a")),
     *(1j, Decimal(1), Decimal("nan"), datetime.date(2020, 1, 1), pd.Timestamp("2020-01-01")),
-    *(np.float32(0.1), np.int8(3), np.str_("a"), np.datetime64("NaT"), object),
+    *(np.float32(0.1), np.int8(3), np.str_("a"), np.datetime64("NaT", "ns"), object),
 ]
 
 

@@ -132,7 +132,7 @@ def test_given_names_keep_their_order() -> None:
     assert names.given_names([], "label").tolist() == []
 
 
-@pytest.mark.parametrize("missing", [None, float("nan"), pd.NA, pd.NaT, np.datetime64("NaT")])
+@pytest.mark.parametrize("missing", [None, float("nan"), pd.NA, pd.NaT, np.datetime64("NaT", "ns")])
 def test_given_names_without_gaps(missing: Any) -> None:
     with pytest.raises(ValueError, match="labels given hold a missing value at 1"):
         names.given_names(["a", missing, "b"], "label")
