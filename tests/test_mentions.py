@@ -261,6 +261,8 @@ def test_enough_is_mentioned_to_be_checked() -> None:
         "make bok",
         "make reproduce IMAGE=audit",
         "siscm.pool",
+        "siscm.tolerance",
+        "siscm.theory.gumbel",
         "siscm.pooled.PooledMarginal",
         "GradedSISCM.partitions_",
         "GradedSISM",

@@ -307,8 +307,9 @@ def test_the_book_is_published_from_the_real_files() -> None:
     paths = "\n".join(step["path"] for step in kept).split()
     top = {f"{folder}/{path.split('/')[0]}" for path in registry.ENTRIES}
     assert set(paths) == top | {f"{folder}/{features_folder().name}"}
-    for module in re.findall(r"'(siscm/\w+\.py)'", str([step["key"] for step in kept])):
-        assert (ROOT / module).exists()
+    modules = re.findall(r"'(siscm/[\w/]+\.py)'", str([step["key"] for step in kept]))
+    assert modules
+    assert [name for name in modules if not (ROOT / name).exists()] == []
 
 
 def test_each_target_decides_on_its_data_whatever_the_caller_has_set() -> None:
@@ -348,7 +349,7 @@ def test_every_notebook_is_a_chapter_and_every_chapter_exists() -> None:
 def test_tests_on_real_data_fail_and_never_skip_when_a_file_is_missing() -> None:
     this = Path(__file__).resolve()
     others = {
-        path.name: path.read_text("utf-8") for path in this.parent.rglob("*.py") if path != this
+        str(path): path.read_text("utf-8") for path in this.parent.rglob("*.py") if path != this
     }
     marked = {name: text for name, text in others.items() if "mark.real_data" in text}
     assert marked, "no test is marked real_data"

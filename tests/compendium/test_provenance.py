@@ -421,7 +421,9 @@ class TestExpected:
     def test_the_readme_names_every_file_and_only_tests_that_exist(self) -> None:
         rows = set(re.findall(r"^\| `(\w+\.json)`", self.README, re.MULTILINE))
         assert rows == {path.name for path in self.FILES}
-        for name in re.findall(r"`((?:tests|notebooks)/\w+\.\w+)`", self.README):
+        named = re.findall(r"`((?:tests|notebooks)/[\w/]+\.\w+)`", self.README)
+        assert {name.split("/")[0] for name in named} == {"tests", "notebooks"}
+        for name in named:
             text = (ROOT / name).read_text("utf-8")
             assert re.search(r"expected|provenance|_again", text), name
 
