@@ -76,9 +76,9 @@ class Seed:
     what
         What is drawn with it.
     where
-        ``module.NAME`` of a constant or ``module.function(argument)`` of a default, both below
-        ``siscm``; ``expected/file:part.key``; or the number that the chapter gives to
-        ``default_rng``.
+        The full name, less ``siscm``, of a constant, or of a function with the argument whose
+        default it is in brackets; ``expected/file:part.key``; or the number that the chapter gives
+        to ``default_rng``.
     """
 
     what: str
@@ -114,7 +114,7 @@ class Item:
     chapter, anchor
         The notebook that has it here, and the heading there, as a link names it.
     functions
-        Behind it, as ``module.function`` below ``siscm``.
+        Behind it, by their full names, less ``siscm``.
     source
         Which data it rests on.
     seeds
