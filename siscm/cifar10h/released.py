@@ -19,6 +19,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_matrix
+from scipy.stats import binom
 
 from siscm.baselines import Pairs, Rule
 from siscm.checks import BoolArray, FloatArray, IntArray, check_count
@@ -34,9 +35,6 @@ N_SAMPLES = 1000
 
 ZERO = 1e-8
 """What a marginal probability of exactly zero becomes."""
-
-DECIMALS = 12
-"""Of a probability that is drawn from: what lies beyond is rounding, and differs by machine."""
 
 
 def without_zeros(p: npt.ArrayLike) -> FloatArray:
@@ -140,17 +138,26 @@ def frequencies(law: FloatArray, n_samples: int, rng: np.random.Generator) -> Fl
     independent draws of her label, so its counts are multinomial with the exact law: they can be
     drawn at once, without any noise.
 
+    Label by label, of the draws that are left a binomial number is this one's: a quantile, at one
+    random number. So no draw hangs on the last digit of another law, which differs by machine, nor
+    on how NumPy draws counts, which differs by version.
+
     Raises
     ------
     ValueError
         If ``n_samples`` is no positive whole number.
     """
-    n_samples = check_count(n_samples, "n_samples")
-    # A label of probability zero uses up no random number, one of 1e-17 does: were such rests of
-    # rounding kept, all later draws would hang on the last digit of some marginal.
-    law = np.round(law, DECIMALS)
-    counts = rng.multinomial(n_samples, law / law.sum(axis=-1, keepdims=True))
-    return np.asarray(counts / n_samples)
+    left = np.full(law.shape[:-1], check_count(n_samples, "n_samples"))
+    counts = np.zeros(law.shape)
+    to_come = law[..., ::-1].cumsum(axis=-1)[..., ::-1]
+    for label in range(law.shape[-1]):
+        level, p, rest = rng.random(left.shape), law[..., label], to_come[..., label]
+        open_ = (left > 0) & (p > 0) & (p < rest)
+        counts[..., label] = np.where(p < rest, 0, left)
+        share = p[open_] / rest[open_]
+        counts[open_, label] = np.maximum(binom.ppf(level[open_], left[open_], share), 0)
+        left = left - counts[..., label].astype(int)
+    return counts / n_samples
 
 
 def by_draws(rule: Rule, n_samples: int, rng: np.random.Generator) -> Rule:

@@ -199,6 +199,10 @@ def test_rests_of_rounding_leave_the_draws_alone() -> None:
     drawn = [released.frequencies(p, 1000, np.random.default_rng(0)) for p in (law, elsewhere)]
     np.testing.assert_array_equal(*drawn)
     assert drawn[0].std(axis=0).max() > 0
+    another = np.array([[0.1, 0.2, 0.7], *law[1:]])
+    apart = released.frequencies(another, 1000, np.random.default_rng(0))
+    np.testing.assert_array_equal(apart[1:], drawn[0][1:])  # nor do other draws hang on a law
+    assert (apart[0] != drawn[0][0]).all()
     with pytest.raises(ValueError, match="n_samples must be a whole number of at least 1; got 0"):
         released.frequencies(law, 0, np.random.default_rng(0))
 
