@@ -51,9 +51,9 @@ def grow(graph: SimilarityGraph, start: int, left: IntArray) -> Iterator[Step]:
     candidates = left[edges[start, left]]
     costs = weights[start, candidates]
     while True:
-        best = int(np.argmin(costs)) if len(costs) else -1
-        joins = best >= 0 and costs[best] <= ROUNDING
-        chosen = int(candidates[best]) if joins else None
+        least = costs.min(initial=np.inf)
+        equals = candidates[costs <= least + ROUNDING]  # but for rounding, which differs by machine
+        chosen = int(equals[0]) if least <= ROUNDING else None
         yield Step(tuple(group), candidates, costs, chosen)
         if chosen is None:
             return
@@ -136,7 +136,7 @@ def refine(graph: SimilarityGraph, groups: Sequence[Sequence[int]]) -> Groups:
         member = np.equal.outer(number, np.arange(number.max() + 2)).astype(np.float64)
         cost = np.where(apart @ member > 0, np.inf, weights @ member)
         change = cost - cost[np.arange(n), number][:, None]
-        expert, group = np.unravel_index(change.argmin(), change.shape)
+        expert, group = np.argwhere(change <= change.min() + rounding)[0]
         if not change[expert, group] < -rounding:
             break
         number[expert] = group

@@ -229,6 +229,20 @@ def test_ties_go_to_the_first_expert() -> None:
     assert [step.chosen for step in steps] == [0, 1, 3, None]
 
 
+@given(rng=rngs(), size=st.integers(2, 12), search=st.booleans())
+def test_rounding_never_decides_between_equals(
+    rng: np.random.Generator, size: int, search: bool
+) -> None:
+    """Two machines differ in last digits, and equal weights are common."""
+    graph = random_graph(rng, size, levels=2)
+    rounded = graph_of(graph.weights + 1e-14 * rng.standard_normal((size, size)), graph.edges)
+    here, there = (
+        partition.greedy(g, rng=np.random.default_rng(0), local_search=search)
+        for g in (graph, rounded)
+    )
+    assert here == there
+
+
 def test_the_best_restart_is_kept() -> None:
     """On the worked example, a run that starts at 4 is worse."""
     graph = graph_of(WORKED, WORKED_EDGES)
