@@ -45,7 +45,7 @@ NAMES = [
     r"CIFAR-10H?",
     r"VGG19",
     r"SHA-256",
-    r"Python 3\.1[13]",
+    r"Python 3\.11",
     r"CC BY(-NC-SA)? 4\.0",
     r"BSD 3-Clause",
     r"0/1 loss",
