@@ -38,8 +38,8 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
     Gumbel noise and :math:`a_h = 1` are the paper's model; :math:`a_h = 0` leaves the marginals.
 
     Pairs of opinions are compared in as many chunks as there are parts
-    (:mod:`siscm.beyond.chunks`), by the workers that joblib is told of: ``with
-    joblib.parallel_config(n_jobs=2)``.
+    (:mod:`siscm.beyond.chunks`), by the workers that joblib is told of:
+    ``with joblib.parallel_config(n_jobs=2)``.
 
     Parameters
     ----------

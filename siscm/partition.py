@@ -16,7 +16,7 @@ from siscm.integer_programme import Limits, Programme
 Groups = list[list[int]]
 
 ROUNDING = 1e-12
-"""A sum of weights this far above zero is zero: weights are fractions, their sums get rounded."""
+"""Sums of weights that differ by no more are equal: weights are fractions, sums get rounded."""
 
 TOLERANCE = 1e-6
 """A partition is called optimal if none is better by more than this."""

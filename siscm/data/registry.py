@@ -1,8 +1,8 @@
 """The data files: where each comes from, what it must be, and where it lies on this machine.
 
 Nothing in the package reads a data file that is not listed in :mod:`siscm.data.sources`, and no
-file is parsed before its SHA-256 agrees. :func:`locate` only looks; :func:`download` (``make
-data``) fetches what is missing. ``SISCM_DATA`` says whether real files are wanted at all,
+file is parsed before its SHA-256 agrees. :func:`locate` only looks; :func:`download`
+(``make data``) fetches what is missing. ``SISCM_DATA`` says whether real files are wanted at all,
 ``SISCM_DATA_DIR`` where they lie.
 """
 

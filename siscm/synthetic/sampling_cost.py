@@ -3,7 +3,7 @@ r"""What the paper's Monte Carlo costs the fit: signs, predictions and groups ch
 The paper estimates every counterfactual distribution with T draws of the noise (Eq. 5). Given the
 opinion observed, each draw is an answer of the target, independent of the others and distributed
 by the exact law. So the T answers of a pair are one multinomial sample of that law, and can be
-drawn as such (:func:`siscm.cifar10h.released.frequencies`), at a cost that does not grow with T. A
+drawn as such (:func:`siscm.cifar10h.released.frequencies`), at a cost that hardly grows with T. A
 weight is a loss under shared noise minus a loss under :math:`\mathcal M(\mathcal H)`, and both are
 drawn (:func:`siscm.cifar10h.released.graph_by_draws`). Violations, and so the edges, need no draws.
 """
