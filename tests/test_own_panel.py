@@ -387,6 +387,16 @@ def test_for_want_of_new_cases_those_with_fewest_opinions_but_none_fully_judged(
     assert check(fewer).panel.cases().tolist() == ["000", "003", "006"]
 
 
+@pytest.mark.parametrize("role", ["instance", "expert", "label"])
+def test_a_cell_of_marks_that_nobody_sees_is_empty(check, role):
+    said = said_table().astype(object)
+    said.loc[0, role] = "\ufeff \u200b"
+    found = check(said).problems
+    article = "a" if role == "label" else "an"
+    (where,) = found.loc[found["problem"] == f"rows without {article} {role}", "where"]
+    assert where == "row 2"
+
+
 def test_experts_called_by_no_digits_keep_their_names(check):
     """Where whole numbers are made of 1.0, nothing would be left of .0, which is one too."""
     named = said_table().replace({"expert": {"Ann": ".0", "Bob": "1.0"}})

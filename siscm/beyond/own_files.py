@@ -233,7 +233,7 @@ def _as_table(found: list[tuple[int, list[str]]], problems: Problems) -> pd.Data
         problems.add("fatal", "has a header, but no rows", "Export it again.")
         return None
     padded = [
-        [None if (c := cell.strip()).lower() in NO_VALUE else c for cell in row[:width]]
+        [None if plain_name(cell).lower() in NO_VALUE else cell.strip() for cell in row[:width]]
         + [None] * (width - len(row))
         for row in kept.values()
     ]
