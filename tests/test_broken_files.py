@@ -12,6 +12,7 @@ import datetime
 import io
 import json
 import math
+import re
 import tempfile
 import unicodedata
 import warnings
@@ -196,7 +197,8 @@ def simply(content: bytes, wanted: str) -> list[dict[str, str]]:
         text = content.decode("utf-16" if utf16 else "utf-8-sig")
     except UnicodeDecodeError:
         text = content.decode("cp1252", errors="replace")
-    text = text.replace("\ufeff", "")  # nobody sees them, wherever they are
+    # Wherever they are: accents coded one way or the other, marks that nobody sees.
+    text = re.sub("[\u200b\u2060\ufeff]", "", unicodedata.normalize("NFC", text))
     for separator in ",;\t|":
         rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
         cells = [[cell.strip() for cell in row] for row in rows if any(map(str.strip, row))]
