@@ -148,7 +148,7 @@ def frequencies(law: FloatArray, n_samples: int, rng: np.random.Generator) -> Fl
         If ``n_samples`` is no positive whole number.
     """
     left = np.full(law.shape[:-1], check_count(n_samples, "n_samples"))
-    counts = np.zeros(law.shape)
+    counts = np.zeros(law.shape, dtype=np.int64)
     to_come = law[..., ::-1].cumsum(axis=-1)[..., ::-1]
     for label in range(law.shape[-1]):
         level, p, rest = rng.random(left.shape), law[..., label], to_come[..., label]
@@ -156,7 +156,7 @@ def frequencies(law: FloatArray, n_samples: int, rng: np.random.Generator) -> Fl
         counts[..., label] = np.where(p < rest, 0, left)
         share = p[open_] / rest[open_]
         counts[open_, label] = np.maximum(binom.ppf(level[open_], left[open_], share), 0)
-        left = left - counts[..., label].astype(int)
+        left = left - counts[..., label]
     return counts / n_samples
 
 
