@@ -10,15 +10,11 @@ import numpy as np
 import pytest
 from mutation_score import DEMANDED
 from test_prose import figures
-from uses import imports
+from uses import DOTTED, imports
 
 import siscm
 
 ROOT = Path(__file__).parents[1]
-MODULES = {
-    ".".join(path.relative_to(ROOT).with_suffix("").parts): path.stem
-    for path in (ROOT / "siscm").rglob("[!_]*.py")
-}
 
 
 def blocks(document):
@@ -69,7 +65,7 @@ def test_every_line_of_the_cheat_sheet_runs():
 
 
 def test_every_example_of_the_reference_can_be_pasted_into_a_script():
-    modules = [import_module(name) for name in sorted(MODULES)]
+    modules = [import_module(name) for name in sorted(DOTTED.values())]
     found = [test for module in modules for test in doctest.DocTestFinder().find(module)]
     examples = ["".join(line.source for line in test.examples) for test in found]
     assert any(examples)
@@ -80,7 +76,7 @@ def test_every_example_of_the_reference_can_be_pasted_into_a_script():
 def test_the_reference_has_every_module_once():
     pages = "".join(path.read_text("utf-8") for path in (ROOT / "book" / "api").glob("*.md"))
     named = re.findall(r"^\.\. automodule:: (siscm\.[\w.]+)$", pages, re.MULTILINE)
-    assert sorted(named) == sorted(MODULES)
+    assert sorted(named) == sorted(DOTTED.values())
 
 
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
@@ -105,11 +101,10 @@ def fails_under():
 
 def untrue(text):
     """What CONTRIBUTING says and is not so."""
-    yield from drawn(text) - set(MODULES.values())
+    yield from drawn(text) - set(DOTTED)
     listed = re.findall(r"^\| `(siscm/\w+)/` \|", text, re.MULTILINE)
-    yield from set(listed) ^ {name.rpartition(".")[0].replace(".", "/") for name in MODULES} - {
-        "siscm"
-    }
+    folders = {name.rpartition(".")[0].replace(".", "/") for name in DOTTED.values()}
+    yield from set(listed) ^ folders - {"siscm"}
     rows = re.findall(r"^\|[^|]*\|([^|]*)\| ((?:\d\d(?:, | to )?)+) \|$", text, re.MULTILINE)
     for modules, chapters in rows:
         first, to, last = chapters.partition(" to ")

@@ -20,7 +20,7 @@ from types import ModuleType
 
 import pytest
 from markdown_it import MarkdownIt
-from uses import MODULES
+from uses import DOTTED
 
 import siscm
 
@@ -169,9 +169,8 @@ def resolves(dotted: str) -> bool:
     """Whether a dotted name leads to something: of siscm, or of an installed library."""
     first, *rest = dotted.removeprefix("siscm.").split(".")
     found = getattr(siscm, first, None) if first in siscm.__all__ else None
-    short = first in MODULES and first == dotted.split(".")[0]  # without the folder it is in
-    own = MODULES[first].relative_to(ROOT).with_suffix("").parts if short else ("siscm", first)
-    for package in (".".join(own), first):
+    short = first in DOTTED and first == dotted.split(".")[0]  # without the folder it is in
+    for package in (DOTTED[first] if short else f"siscm.{first}", first):
         if found is None:
             found = module(package)
     for part in rest:

@@ -18,6 +18,10 @@ import jupytext
 ROOT = Path(__file__).resolve().parents[1]
 MODULES = {path.stem: path for path in (ROOT / "siscm").rglob("[!_]*.py")}
 """Each module of the package by its name, which no other has, whatever folder it is in."""
+DOTTED = {
+    name: ".".join(path.relative_to(ROOT).with_suffix("").parts) for name, path in MODULES.items()
+}
+"""Their full names."""
 
 
 def imported(tree: ast.AST) -> dict[str, str]:
