@@ -65,15 +65,19 @@ def training(panel: Panel, min_opinions: int = 1) -> Opinions:
     return train.select(experts=train.experts[train.n_by_expert >= min_opinions])
 
 
-def held_out(opinions: Opinions, n_folds: int = N_FOLDS) -> Iterator[tuple[Opinions, Opinions]]:
+def held_out(
+    opinions: Opinions, n_folds: int = N_FOLDS, seed: int = 0
+) -> Iterator[tuple[Opinions, Opinions]]:
     """Opinions to learn from, and those on the instances of one of :data:`N_FOLDS` folds, in turn.
 
     Parameters
     ----------
     n_folds
         How many of the folds are left out.
+    seed
+        Of the draw that deals instances out to folds.
     """
-    fold = np.random.default_rng(0).permutation(len(opinions.instances)) % N_FOLDS
+    fold = np.random.default_rng(seed).permutation(len(opinions.instances)) % N_FOLDS
     for k in range(n_folds):
         learned, left_out = (
             opinions.select(instances=opinions.instances[part]) for part in (fold != k, fold == k)

@@ -33,12 +33,15 @@ EVERYWHERE, LARGEST, ANY = "everywhere", "largest gains", "random cases"
 
 BEST = STRATEGIES[-1]
 
+OTHER_DRAWS = 9
+"""How often folds and first speakers are drawn once more, to see what hangs on them."""
+
 _ROUNDING = 1e-9
 """Gains up to here are none."""
 
 
 def held_out_trials(
-    panel: Panel, min_opinions: int = 1, n_folds: int = N_FOLDS
+    panel: Panel, min_opinions: int = 1, n_folds: int = N_FOLDS, draw: int = 0
 ) -> tuple[pd.DataFrame, GradedSISCM]:
     """Trials on held-out instances of the training and development parts.
 
@@ -50,6 +53,8 @@ def held_out_trials(
         Experts with fewer opinions there are left out.
     n_folds
         How many of the :data:`siscm.beyond.real_panels.N_FOLDS` parts are tried.
+    draw
+        Which draw of the parts, and of who has spoken first.
 
     Returns
     -------
@@ -59,9 +64,9 @@ def held_out_trials(
     """
     said, X = training(panel, min_opinions), texts(panel)
     found, models = [], []
-    for k, (train, test) in enumerate(held_out(said, n_folds)):
+    for k, (train, test) in enumerate(held_out(said, n_folds, draw)):
         model = GradedSISCM(text_marginals()).fit(X.loc[train.instances], train)
-        rng = np.random.default_rng(k)
+        rng = np.random.default_rng(draw * N_FOLDS + k)
         cases = trial(model, X.loc[test.instances], test, agreement_with_most(train), rng=rng)
         found.append(cases.assign(fold=k))
         models.append(model)
@@ -189,26 +194,63 @@ def net_value(found: pd.DataFrame, costs: Sequence[float] = COSTS) -> pd.DataFra
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("cost")
 
 
-def asking_figures(panel: Panel, min_opinions: int = 1, n_folds: int = N_FOLDS) -> dict[str, Any]:
+def over_draws(
+    panel: Panel, min_opinions: int = 1, n_draws: int = OTHER_DRAWS, n_folds: int = N_FOLDS
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """What other draws of folds and first speakers change, as of :func:`held_out_trials`.
+
+    Returns
+    -------
+    DataFrame
+        Of the standings, a row a policy: how far it stayed behind in one draw, ``least`` and
+        ``most``; and ``clear``, in how many draws by more than its interval explains.
+    DataFrame
+        Of the promises, a row an interval of gains: ``draws`` in which it holds a case, and
+        ``kept``, in how many of them the promise lies in the interval of what was found.
+    """
+    standings, kept = [], []
+    for draw in range(1, n_draws + 1):
+        found, _ = held_out_trials(panel, min_opinions, n_folds, draw)
+        rng = np.random.default_rng(draw)
+        standings.append(policy_standings(found, rng))
+        kept.append(promises(found, rng))
+    policy, gain = pd.concat(standings), pd.concat(kept)
+    behind = policy["behind"].groupby(level=["where", "who"])
+    clear = (policy["behind_low"] > 0).groupby(level=["where", "who"])
+    inside = gain["promised"].between(gain["found_low"], gain["found_high"]).groupby(level="gain")
+    return (
+        pd.DataFrame({"least": behind.min(), "most": behind.max(), "clear": clear.sum()}),
+        pd.DataFrame({"draws": inside.size(), "kept": inside.sum()}),
+    )
+
+
+def asking_figures(
+    panel: Panel, min_opinions: int = 1, n_folds: int = N_FOLDS, n_draws: int = OTHER_DRAWS
+) -> dict[str, Any]:
     """What the chapter *Whom to ask* shows of a panel, ready for JSON, from all its folds.
 
     Returns
     -------
     dict
-        ``files`` with their hashes, ``min_opinions``, ``cases``; and lists of rows ``standings``,
-        ``promises``, ``net_value``: the tables of the functions of these names.
+        ``files`` with their hashes, ``min_opinions``, ``folds``, ``cases``, ``draws``; and lists of
+        rows ``standings``, ``promises``, ``net_value``: the tables of the functions of these names;
+        and ``standings_over_draws``, ``promises_over_draws``, those of :func:`over_draws`.
     """
     found, _ = held_out_trials(panel, min_opinions, n_folds)
     rng = np.random.default_rng(0)
+    standings, kept = over_draws(panel, min_opinions, n_draws, n_folds)
     tables = {
         "standings": policy_standings(found, rng),
         "promises": promises(found, rng),
         "net_value": net_value(found),
+        "standings_over_draws": standings,
+        "promises_over_draws": kept,
     }
     return {
         "files": dict(panel.files),
         "min_opinions": min_opinions,
         "folds": n_folds,
         "cases": len(found),
+        "draws": n_draws,
         **{name: table.round(6).reset_index().to_dict("records") for name, table in tables.items()},
     }

@@ -18,6 +18,7 @@ from siscm.beyond.worth_asking import (
     curve,
     held_out_trials,
     net_value,
+    over_draws,
     policies,
     policy_standings,
     promises,
@@ -151,8 +152,38 @@ def test_trials_are_held_out(panel: Panel) -> None:
     assert set(found["nobody"]) == {0, 0.5, 1}
 
 
+def test_a_draw_deals_out_folds_and_first_speakers_anew(panel: Panel) -> None:
+    cases = [
+        held_out_trials(panel, n_folds=1, draw=draw)[0].set_index("instance") for draw in (0, 0, 1)
+    ]
+    pd.testing.assert_frame_equal(cases[0], cases[1])
+    both = cases[0].index.intersection(cases[2].index)
+    assert 5 < len(both) < len(cases[0]) / 2
+    assert not cases[0].loc[both, "spoke"].equals(cases[2].loc[both, "spoke"])
+
+
+def test_over_draws_by_hand(monkeypatch: pytest.MonkeyPatch, panel: Panel) -> None:
+    """Whoever promises most is right on half of the cases, on all, on none; nobody else ever."""
+    drawn = {1: ([0, 1, 0, 1], 0.5), 2: ([1, 1, 1, 1], 0.15), 3: ([0, 0, 0, 0], 0.5)}
+
+    def tried(panel: Panel, least: int, folds: int, draw: int) -> tuple[pd.DataFrame, None]:
+        right, gain = drawn[draw]
+        cases = by_hand().assign(gain=gain, **dict.fromkeys(STRATEGIES, 0.0) | {BEST: right})
+        return pd.concat([cases] * 100, ignore_index=True), None
+
+    monkeypatch.setattr("siscm.beyond.worth_asking.held_out_trials", tried)
+    standings, kept = over_draws(panel, n_draws=3)
+    row = standings.loc[(EVERYWHERE, "most accurate")]
+    assert row.to_dict() == {"least": 0, "most": 1, "clear": 2}
+    assert standings.loc[(EVERYWHERE, BEST)].to_dict() == {"least": 0, "most": 0, "clear": 0}
+    assert kept.to_dict("index") == {
+        "0.1 to 0.2": {"draws": 1, "kept": 0},
+        "0.2 to 1": {"draws": 2, "kept": 1},
+    }
+
+
 def test_figures_are_ready_for_json(panel: Panel) -> None:
-    figures = asking_figures(panel, n_folds=1)
+    figures = asking_figures(panel, n_folds=1, n_draws=2)
     again = json.loads(json.dumps(figures))
     assert again == figures
     assert set(figures) == {
@@ -160,9 +191,12 @@ def test_figures_are_ready_for_json(panel: Panel) -> None:
         "min_opinions",
         "folds",
         "cases",
+        "draws",
         "standings",
         "promises",
         "net_value",
+        "standings_over_draws",
+        "promises_over_draws",
     }
     frame = pd.DataFrame(again["standings"]).set_index(["where", "who"])
     assert frame.loc[(EVERYWHERE, BEST), "behind"] == 0
