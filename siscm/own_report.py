@@ -1,7 +1,7 @@
 """What a panel of one's own says: groups, sharing, calibration, and what second opinions are worth.
 
 The same code and defaults for every panel. A panel that is large for its number of labels is
-learned from a random part of its instances, so that a report takes a minute or two.
+learned from a random part of its instances, so that a report takes minutes and not hours.
 """
 
 from __future__ import annotations

@@ -62,8 +62,8 @@ class PooledMarginals(BaseEstimator):  # type: ignore[misc] # scikit-learn has n
     random_state
         Seed of the folds, and of a base that is random and has no seed of its own.
     own_slopes
-        Whether experts get slopes of their own on features that are numbers. With few labels
-        these take most of a fit's time; with many their slopes on f do, one for each two labels.
+        Whether experts get slopes of their own on features that are numbers. With many features
+        these can take more than half of a fit's time.
 
     Attributes
     ----------

@@ -93,8 +93,8 @@ def explained_by_chance(graph: SimilarityGraph, expected: FloatArray) -> FloatAr
     """The p-value (H, H) of each pair's violations, if it shared a noise.
 
     Counts are Poisson given a replicate, and replicates are equally likely. Few of them do not show
-    how far off an estimate can be: in a simulation, 5 % of the similar pairs were below
-    :data:`LEVEL` with 5 replicates, 2 % with 20, and 1.4 % with 100.
+    how far off an estimate can be: with 5, several times as many similar pairs are below
+    :data:`LEVEL` as it says.
 
     Raises
     ------

@@ -62,8 +62,8 @@ def extract_features(
     cache
         The folder to keep features in; by default ``features`` in the data folder.
     batch_size
-        How many images at a time: a matter of speed and memory (about 1 GB for 16). It changes a
-        feature by rounding alone.
+        How many images at a time: a matter of speed and memory. It changes a feature by rounding
+        alone.
     device
         A name of torch's, such as ``"cpu"``. By default the GPU if there is one.
 

@@ -8,8 +8,8 @@ belongs to one of a few planted groups, and opinions are drawn under the Gumbel-
 
 That the images of CIFAR-10H were handed out like this is inferred, not documented. The constants
 below were set by hand, by scanning, until the twin came near the figures that the paper gives:
-experts, images and opinions that its filter keeps, full agreement, accuracy of GNB. Over twenty
-seeds each of them stays within 13 %. So agreement with those figures is no evidence for anything.
+experts, images and opinions that its filter keeps, full agreement, accuracy of GNB. Over seeds
+0 to 19 each of them stays within 13 %. So agreement with those figures is no evidence for anything.
 """
 
 from __future__ import annotations

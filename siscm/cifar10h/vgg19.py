@@ -59,7 +59,7 @@ def load_network(weights: Weights = "imagenet", device: str | None = None) -> Ne
     else:
         network = _read_weights(weights)
     target = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-    # The order in memory that processors like better: a third less time.
+    # The order in memory that processors like better.
     order = torch.channels_last if target.type == "cpu" else torch.contiguous_format
     return network.to(device=target, dtype=torch.float32, memory_format=order).eval()
 

@@ -7,6 +7,8 @@ import pytest
 
 from siscm.beyond.contest import GRADED
 from siscm.beyond.ordered_trial import N_LABELS, QUANTILES, graders, ordered_trial
+from siscm.graded import GradedSISCM
+from siscm.opinions import Opinions
 from siscm.pooled import PooledMarginals
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -28,6 +30,16 @@ def test_without_errors_and_leanings_graders_agree_on_what_features_hide() -> No
         one, two = opinions.labels[:, 0], opinions.labels[:, 1]
         agree.append(float(np.corrcoef(one, two)[0, 1]))
     assert agree[1] > agree[0] > 0.5
+
+
+def test_who_reads_the_scale_upside_down_is_alone_in_her_group() -> None:
+    X, opinions = graders(np.random.default_rng(0), 150, 6)
+    grades = opinions.labels.copy()
+    grades[:, 2] = N_LABELS - 1 - grades[:, 2]
+    turned = Opinions.from_codes(grades, classes=range(N_LABELS))
+    model = GradedSISCM(PooledMarginals(n_folds=2))
+    assert [2] in model.fit(X, turned).partition_
+    assert [2] not in model.fit(X, opinions).partition_
 
 
 def test_correlated_noises_suit_graders_and_are_found() -> None:

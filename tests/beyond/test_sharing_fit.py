@@ -294,6 +294,16 @@ def test_with_more_data_the_prior_matters_less() -> None:
     assert many < 0.4 * few
 
 
+@pytest.mark.parametrize(("hers", "others"), [(0.1, 0.8), (0.95, 0.4)])
+def test_somebody_far_from_all_others_is_drawn_out_of_her_interval(hers, others) -> None:
+    """Far below them she is said to share more than she does, far above less."""
+    off, size = estimates(20, 120, np.array([hers, *[others] * 5]))
+    towards = np.sign(logit(others) - logit(hers)) * off[:, 0]
+    assert (towards > 0).mean() > 0.9
+    missed = (np.abs(off) > 1.96 * size).mean(axis=0)
+    assert missed[0] > 0.5 > 0.2 > missed[1:].mean()
+
+
 def test_whoever_met_nobody_gets_the_mean() -> None:
     panel = graded_panel(np.random.default_rng(3), 200, ONE_GROUP, np.linspace(0.4, 0.9, 6))
     codes = np.insert(panel.opinions.labels, 2, -1, axis=1)

@@ -394,6 +394,12 @@ def test_similar_pairs_are_cut_about_as_rarely_as_the_level_says() -> None:
     assert (p < 0.1).mean() > 0.03  # counts are few and whole, so no level is reached exactly
 
 
+def test_with_few_replicates_more_similar_pairs_are_cut_than_the_level_says() -> None:
+    rng = np.random.default_rng(14)
+    few = np.concatenate([p_values_of_pairs(True, 0.5, 5, rng)[0] for _ in range(10)])
+    assert (few < LEVEL).mean() > 3 * LEVEL
+
+
 def test_pairs_with_noises_of_their_own_are_cut_if_the_estimates_can_tell() -> None:
     p, _ = p_values_of_pairs(False, 0.15, 10, np.random.default_rng(15))
     assert (p < LEVEL).mean() > 0.9
