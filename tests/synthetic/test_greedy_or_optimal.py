@@ -16,7 +16,14 @@ from siscm import SimilarityGraph, partition
 from siscm.compendium.pages import ROOT, expected
 from siscm.partition import TOLERANCE, ExactPartition
 from siscm.synthetic import greedy_or_optimal
-from siscm.synthetic.greedy_or_optimal import METHODS, RUNS, compare, record, summary
+from siscm.synthetic.greedy_or_optimal import (
+    METHODS,
+    OTHER_SEEDS,
+    RUNS,
+    compare,
+    record,
+    summary,
+)
 from siscm.synthetic.sweep import N_REPEATS, N_TRAIN, SPARSITIES, Cell, grid, sweep
 
 SIZES = (5, 6, 7)
@@ -168,11 +175,11 @@ def test_what_is_written_down_can_be_read_again(frame: pd.DataFrame) -> None:
 def test_main_writes_the_whole_grid(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, frame: pd.DataFrame
 ) -> None:
-    asked = []
+    asked, seeds = [], []
 
-    def pretend(seed: int, *, runs: list[Cell], unmet: bool, n_jobs: int) -> pd.DataFrame:
-        assert seed == expected("synthetic")["ours"]["seed"]
+    def pretend(seed: int, *, runs: list[Cell], n_jobs: int, unmet: bool = False) -> pd.DataFrame:
         asked.extend(runs)
+        seeds.append(seed)
         return frame.assign(ari=0.5) if unmet else frame
 
     (tmp_path / "expected").mkdir()
@@ -180,21 +187,37 @@ def test_main_writes_the_whole_grid(
     monkeypatch.setattr("siscm.compendium.pages.ROOT", tmp_path)
     monkeypatch.setattr(greedy_or_optimal, "compare", pretend)
     greedy_or_optimal.main()
+    own = expected("synthetic")["ours"]["seed"]
+    assert own not in OTHER_SEEDS
+    assert seeds == [own, own, *OTHER_SEEDS]
     written = json.loads((tmp_path / "expected" / "synthetic_exact.json").read_text())
-    assert len(asked) / 2 == len(set(asked)) == written["runs"] == N_REPEATS * len(RUNS) == 225
+    assert (
+        len(asked) / len(seeds)
+        == len(set(asked))
+        == written["runs"]
+        == N_REPEATS * len(RUNS)
+        == 225
+    )
     assert set(RUNS) < set(asked)
     assert {"date", "versions", "node_limit", "round_limit"} < set(written)
     first = record(frame[frame["repeat"] == 0])
     assert written["one_run_a_cell"] == first != written["edge_ratios"]
     aris = {one["ari"] for methods in written["unmet"].values() for one in methods.values()}
     assert aris == {0.5}
+    assert written["with_other_seeds"] == record(pd.concat([frame] * len(OTHER_SEEDS)))
+    assert written["other_seeds"] == list(OTHER_SEEDS)
 
 
 def test_the_record_is_of_the_whole_grid() -> None:
     """What ``make sweep-exact`` wrote; to recompute it takes minutes, so its claims are held."""
     recorded = json.loads((ROOT / "expected" / "synthetic_exact.json").read_text())
+    n_runs = N_REPEATS * len(N_TRAIN) * len(SPARSITIES)
     bands = [methods["exact"] for methods in recorded["edge_ratios"].values()]
-    assert sum(band["runs"] for band in bands) == N_REPEATS * len(N_TRAIN) * len(SPARSITIES)
+    assert sum(band["runs"] for band in bands) == n_runs
     for band in bands:
         assert band["optimal"] == band["runs"]
         assert band["worst_gap"] <= TOLERANCE
+    others = pd.DataFrame([methods["exact"] for methods in recorded["with_other_seeds"].values()])
+    # One run has no edge inside a planted group, another's optimum is not proven.
+    assert others["runs"].sum() == len(OTHER_SEEDS) * n_runs - 1
+    assert others["optimal"].sum() == others["runs"].sum() - 1
