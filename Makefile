@@ -74,7 +74,7 @@ reproduce: $(INSTALLED)  ## download the real files, extract features (torch), a
 # One worker a core; tests of one file stay together, for what they share.
 PARALLEL := --numprocesses auto --dist loadfile
 
-# For tests with many small fits, which are slower where workers and threads outnumber cores.
+# For many small fits: threads of their own make them slower, most of all beside other workers.
 ONE_THREAD := OMP_NUM_THREADS=1
 
 # All tests, in the environment that is given, with options of pytest for those of the package.
@@ -119,7 +119,7 @@ NO_RUNS := $(if $(wildcard $(SISCM_DATA_DIR)/reference),,--ignore tests/test_ref
 
 test-real: $(INSTALLED)  ## the tests that read the real files (SISCM_DATA_DIR says where they are)
 	$(CHECK)
-	$(REAL) $(BIN)/python -m pytest -m real_data tests $(NO_RUNS)
+	$(REAL) $(ONE_THREAD) $(BIN)/python -m pytest -m real_data tests $(NO_RUNS)
 
 test-features: $(FEATURES_INSTALLED)  ## install torch (several GB) apart, in .venv-features, and test the extractor
 	$(SIMULATED) $(FEATURES)/bin/python -m pytest tests/features
@@ -171,7 +171,7 @@ outputs: $(INSTALLED) $(FONTS)  ## run the notebooks and store what they print i
 
 record: $(INSTALLED)  ## recompute the figures of the real files: expected/
 	$(CHECK)
-	$(REAL) $(BIN)/python -m siscm.compendium.record
+	$(REAL) $(ONE_THREAD) $(BIN)/python -m siscm.compendium.record
 
 data: $(INSTALLED)  ## download the real files, or check those already there
 	$(BIN)/python -m siscm.data.registry
