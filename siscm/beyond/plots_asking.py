@@ -38,7 +38,7 @@ def draw_shares(axes: Axes, curve: pd.DataFrame) -> None:
         first; dotted, random cases and random experts.
     """
     for i, who in enumerate(reversed(STRATEGIES[1:])):
-        draw_line(axes, curve[LARGEST, who], i, who, markevery=[-1])
+        draw_line(axes, curve[LARGEST, who], i, who, markevery=(i, 4))
     axes.plot(curve[ANY, STRATEGIES[1]], ":", color=GREY, label="at random, random cases")
     name_axes(axes, "share of cases asked about", "decision right", percent="xy")
 

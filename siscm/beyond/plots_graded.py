@@ -111,7 +111,8 @@ def draw_lead(axes: Axes, standings: pd.DataFrame, most: float = 0.1) -> None:
     standings
         As from :func:`siscm.beyond.contest.standings`, of one weight.
     most
-        Where the axis ends; methods beyond it get an arrow and their number.
+        Methods beyond it get an arrow and their number; the axis ends there, or where the last
+        interval of the others does.
     """
     others = standings[standings.index != GRADED].sort_values("log_loss_more")
     axes.axvline(0, color=GREY, linestyle=":", linewidth=1.5)
@@ -120,10 +121,11 @@ def draw_lead(axes: Axes, standings: pd.DataFrame, most: float = 0.1) -> None:
     near, far = rows[~beyond], rows[beyond]
     ends = near["log_loss_more_low"], near["log_loss_more_high"]
     draw_line(axes, near["log_loss_more"], 0, ends=ends, across=True, linestyle="none")
+    right = np.nanmax([most, *1.03 * ends[1]])
     arrow = {"arrowstyle": "->", "color": BLUE}
     for place, more in far["log_loss_more"].items():
-        tip, text = (most, place), (most * 0.8, place)
+        tip, text = (right, place), (right * 0.8, place)
         axes.annotate(f"{more:.2f}", tip, text, arrowprops=arrow, va="center", fontsize=9)
     name_rows(axes, others.index)
-    axes.set_xlim(right=most)
+    axes.set_xlim(right=right)
     name_axes(axes, f"log-loss above that of {GRADED}")

@@ -57,7 +57,8 @@ def draw_shared(axes: Axes, shared: pd.Series[int], chance: pd.Series[float]) ->
     chance
         The same, expected if everybody saw images drawn for her alone.
     """
-    axes.bar(shared.index.to_numpy(), shared.to_numpy(), width=1, color=BLUE, label="in this file")
+    images, pairs = shared.index.to_numpy(), shared.to_numpy()
+    axes.bar(images, pairs, width=1, linewidth=0, color=BLUE, label="in this file")
     kept = chance[chance >= 1]
     axes.plot(
         kept.index, kept, color=ORANGE, linewidth=2.5, linestyle="--", label="if drawn for each"
@@ -112,8 +113,8 @@ def draw_profiles(axes: Axes, profiles: pd.DataFrame) -> None:
     profiles
         As from :func:`siscm.cifar10h.agreement.profiles`.
     """
-    kinds = ((False, BLUE, "none", "in the counts"), (True, ORANGE, ORANGE, "missing from them"))
-    for group, marker, size in ((GROUPED, "o", 34), (ALONE, "s", 60)):
+    kinds = ((False, BLUE, "none", "in the counts"), (True, "white", ORANGE, "missing from them"))
+    for group, marker, size in ((GROUPED, "o", 50), (ALONE, "s", 70)):
         for missing, edge, face, words in kinds:
             kept = profiles[(profiles["group"] == group) & (profiles["left out"] == missing)]
             axes.scatter(

@@ -54,7 +54,7 @@ def draw_histogram(
     edges
         Of the ranges.
     marked
-        Whether a person is one of those to be drawn in a bar of their own, beside the others.
+        Whether a person is one of those to be drawn in a bar of their own, on top of the others.
     names
         Of the others, and of those marked.
     """
@@ -64,7 +64,7 @@ def draw_histogram(
         axes.hist(values, bins, color=BLUE, **style)
     else:
         parts, colours = [values[~marked], values[marked]], [BLUE, ORANGE]
-        axes.hist(parts, bins, color=colours, label=names, **style)
+        axes.hist(parts, bins, color=colours, label=names, stacked=True, **style)
         for bar in axes.containers[-1]:
             bar.set_hatch("//")
         legend_above(axes, 2, fontsize=None)

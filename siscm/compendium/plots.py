@@ -153,7 +153,7 @@ def draw_shared_noise(
         for kept, marker in ((u > 0, "^"), (u <= 0, "v")):
             axes.scatter(labels[kept], end[kept], marker=marker, s=70, c=colours[kept])
         axes.annotate(
-            f"says {says}", (says, end[says]), (0, 7), textcoords="offset points", ha="center"
+            f"says {says}", (says, end[says]), (0, 10), textcoords="offset points", ha="center"
         )
         axes.set(title=title, xticks=labels, xlim=(-0.6, labels[-1] + 0.6), xlabel="label")
         axes.margins(y=0.25)

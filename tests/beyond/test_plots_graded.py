@@ -69,10 +69,11 @@ def test_the_lead_is_told_in_numbers_where_it_leaves_the_figure(axes):
         {
             "log_loss_more": [0.0, 0.02, 0.7],
             "log_loss_more_low": [0.0, 0.01, 0.6],
-            "log_loss_more_high": [0.0, 0.03, 0.8],
+            "log_loss_more_high": [0.0, 0.13, 0.8],
         },
         index=[GRADED, "marginals", "copy"],
     )
     plots.draw_lead(axes, standings)
+    assert 0.13 < axes.get_xlim()[1] < 0.14  # the end of the interval is seen
     assert [tick.get_text() for tick in axes.get_yticklabels()] == ["marginals", "copy"]
     assert [text.get_text() for text in axes.texts] == ["0.70"]

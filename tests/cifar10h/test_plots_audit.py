@@ -78,10 +78,9 @@ def test_profiles_show_every_expert_once_and_name_nobody(axes: Axes) -> None:
         "alone, in the counts": [],
         "alone, missing from them": [[0.2, 12]],
     }
-    colours = [
-        to_rgb(part.get_edgecolor()[0]) for part in axes.collections if len(part.get_offsets())
-    ]
-    assert colours == [to_rgb(BLUE), to_rgb(ORANGE), to_rgb(ORANGE)]
+    counted, *missing = [part for part in axes.collections if len(part.get_offsets())]
+    assert to_rgb(counted.get_edgecolor()[0]) == to_rgb(BLUE)
+    assert [to_rgb(part.get_facecolor()[0]) for part in missing] == [to_rgb(ORANGE)] * 2
     filled = {part.get_label(): len(part.get_facecolor()) for part in axes.collections}
     assert [name for name, n in filled.items() if n] == [  # without colours, told by this
         "in a group, missing from them",

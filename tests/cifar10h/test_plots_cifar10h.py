@@ -35,11 +35,12 @@ def test_a_histogram_counts_everybody_once(axes: Axes) -> None:
     assert axes.get_yscale() == "log"
 
 
-def test_those_marked_stand_beside_the_others_in_the_same_range(axes: Axes) -> None:
+def test_those_marked_stand_on_top_of_the_others_in_the_same_range(axes: Axes) -> None:
     values = pd.Series([5, 5, 15, 15, 15])
     marked = pd.Series([False, True, False, True, True])
     plots.draw_histogram(axes, values, [0, 10, 20], marked=marked, names=("out", "in"))
-    assert _bars(axes) == [(0, 5, 1), (10, 5, 1), (5, 5, 1), (15, 5, 2)]
+    assert _bars(axes) == [(0, 10, 1), (10, 10, 1), (0, 10, 1), (10, 10, 2)]
+    assert [bar.get_y() for bar in axes.patches] == [0, 0, 1, 1]
     legend = axes.get_legend()
     assert legend is not None
     assert [text.get_text() for text in legend.get_texts()] == ["out", "in"]
