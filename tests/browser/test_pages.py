@@ -105,6 +105,19 @@ def test_search_finds_a_known_word(reader: Reader, served: bool) -> None:
     assert visit.complaints == []
 
 
+@pytest.mark.parametrize(("status", "complaints"), [(304, 0), (404, 2), (500, 2)])
+def test_an_answer_without_the_file_is_trouble_but_where_the_browser_has_kept_it(
+    reader: Reader, status: int, complaints: int
+) -> None:
+    """With 304 a server says that a file has not changed."""
+    page = reader.light.new_page()
+    visit = reader.follow(page)
+    page.route("**/basic.css*", lambda route: route.fulfill(status=status))
+    page.goto(f"{reader.address}book/intro.html")
+    page.close()
+    assert len(visit.complaints) == complaints, visit.complaints
+
+
 def test_formulas_and_links_are_there_to_be_tested(reader: Reader) -> None:
     seen = reader.served(f"notebooks/{ITS_CHAPTER}.html").seen
     assert seen["formulas"] > 20

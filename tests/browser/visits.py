@@ -129,7 +129,11 @@ class Reader:
         page.on("request", lambda request: visit.requests.append(request.url))
         page.on(
             "response",
-            lambda answer: answer.ok or visit.complaints.append(f"{answer.status}: {answer.url}"),
+            lambda answer: (  # 304: the file that the browser has kept is still the same
+                answer.ok
+                or answer.status == 304
+                or visit.complaints.append(f"{answer.status}: {answer.url}")
+            ),
         )
         page.on("pageerror", lambda error: visit.complaints.append(str(error)))
         page.on(
