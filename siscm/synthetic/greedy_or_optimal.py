@@ -4,7 +4,7 @@ Two questions that have different answers. How much of the objective (Section 6,
 greedy algorithm miss, and do more restarts or a local search find it? And is a partition with a
 better objective nearer to the groups that are planted, and its loss lower?
 
-``make sweep-exact`` answers for all 225 runs and, with other seeds, for as many again; it
+``make sweep-exact`` answers for all 225 runs, and for as many of each other seed; it
 writes ``expected/synthetic_exact.json``.
 """
 
