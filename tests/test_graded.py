@@ -30,7 +30,7 @@ from siscm.theory.populations import Drawn
 from siscm.theory.properties import counterfactual_stability, set_invariance
 from siscm.theory.random_scms import same_group
 from siscm.theory.scm import FiniteSCM, conditional, counterfactual, marginal
-from siscm.theory.theorems import corollary_1, corollary_2, theorem_3, theorem_4
+from siscm.theory.theorems import corollary_1, corollary_2, theorem_4, theorem_7
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -573,12 +573,12 @@ def drawn(seed: int, noise: Noise) -> tuple[FloatArray, FloatArray, FiniteSCM, F
 def test_it_is_set_invariant_and_its_corollaries_hold(seed: int, noise: Noise) -> None:
     p, _, _, scm = drawn(seed, noise)
     assert set_invariance(scm) is None
-    for check in (theorem_3, corollary_1, corollary_2):
+    for check in (theorem_4, corollary_1, corollary_2):
         case = check(Drawn(scm, "graded", True))
         assert case.premise
         assert case.right
         assert case.gap < 1e-12
-    equivalent = theorem_4(Drawn(scm, "graded", True))
+    equivalent = theorem_7(Drawn(scm, "graded", True))
     assert equivalent.left == equivalent.right
     for h in range(2):
         alone = marginal(scm, 0, frozenset({h}), h)

@@ -133,7 +133,7 @@ def test_labels_tied_in_ratio_are_never_exchanged(pair: Pair) -> None:
 
 @given(pair=pairs())
 def test_zero_exactly_where_the_opinions_would_violate(pair: Pair) -> None:
-    """Theorem 5 of the paper: stability, in both directions, outside the rounding of a tie."""
+    """Theorem 10 of the paper: stability, in both directions, outside the rounding of a tie."""
     k = len(pair.log_p)
     law = gumbel.counterfactual_probabilities(*pair)
     possible = np.flatnonzero(np.isfinite(pair.log_q))
@@ -339,7 +339,7 @@ CASES = [
 
 
 def simulated_joint(p: np.ndarray, q: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Frequencies of what two experts say under one prior noise: Definition 5, nothing else."""
+    """Frequencies of what two experts say under one prior noise: Definition 9, nothing else."""
     noise = gumbel.sample_noise(len(p), N_DRAWS, rng)
     both = (log(p) + noise).argmax(axis=-1) * len(p) + (log(q) + noise).argmax(axis=-1)
     return np.bincount(both, minlength=len(p) ** 2).reshape(len(p), len(p)) / N_DRAWS

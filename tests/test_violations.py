@@ -1,4 +1,4 @@
-"""Violations: the ratios of Definition 3, decided without rounding where rounding could matter."""
+"""Violations: the ratios of Definition 6, decided without rounding where rounding could matter."""
 
 from __future__ import annotations
 

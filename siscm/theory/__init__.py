@@ -1,1 +1,1 @@
-"""The paper's statements (Sections 4 and 5), checked on models small enough to enumerate."""
+"""The paper's statements (Sections 4 to 6), checked on models small enough to enumerate."""

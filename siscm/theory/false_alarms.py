@@ -77,7 +77,7 @@ def by_meetings(
     r"""How likely two experts are to violate at least once, by cases in common and by error.
 
     Similar experts raise false alarms. The same pairs with noises of their own show how likely a
-    true violation is to be seen: that none was seen proves nothing either (Section 6's footnote).
+    true violation is to be seen: that none was seen proves nothing either (Section 6).
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def by_training_size(
     An error honestly made: habits are multinomial logit in standard normal features, so
     scikit-learn's LogisticRegression (default penalty) is of the right form; it learns each
     expert's from cases and opinions of her own. Errors on different cases go together. Cases that
-    both see (Section 6's footnote) are fresh: nobody was learned from them.
+    both see are fresh: nobody was learned from them.
 
     Parameters
     ----------

@@ -91,12 +91,12 @@ def equivalence(one: FiniteSCM, other: FiniteSCM) -> Counterexample | None:
 
 
 def decoupled(scm: FiniteSCM) -> FiniteSCM:
-    """The construction of Theorem 2 (Section 4): each expert answers as if she alone were asked."""
+    """The construction of Theorem 3 (Section 4): each expert answers as if she alone were asked."""
     return FiniteSCM.from_submechanisms(scm.alone, scm.prior, scm.n_classes)
 
 
 def submechanisms(scm: FiniteSCM) -> Counterexample | None:
-    """Whether each expert has a sub-mechanism, of features and noise only (Theorem 1's form).
+    """Whether each expert has a sub-mechanism, of features and noise only (Theorem 2's form).
 
     She has if, for given features and noise, she says one and the same in every set.
     """

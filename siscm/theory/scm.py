@@ -103,7 +103,7 @@ class FiniteSCM:
 
     @classmethod
     def from_submechanisms(cls, answers: IntArray, prior: FloatArray, n_classes: int) -> FiniteSCM:
-        r"""One :math:`f_{Y_h}(X, U)` an expert, whoever else is asked: the form of Theorem 1.
+        r"""One :math:`f_{Y_h}(X, U)` an expert, whoever else is asked: the form of Theorem 2.
 
         Parameters
         ----------

@@ -39,7 +39,7 @@ BROKEN: dict[Models, str] = {
 
 @dataclass(frozen=True)
 class Statement:
-    """A definition, theorem or corollary, numbered by its kind in the paper's order.
+    """A definition, theorem or corollary, numbered as in the paper.
 
     Parameters
     ----------
@@ -67,18 +67,18 @@ class Statement:
 
 STATEMENTS = (
     Statement(theorems.definition_1, "def-set-invariance", SILENT, silent_or_talking),
-    Statement(theorems.theorem_1, "thm-own-mechanisms", SILENT, silent_or_talking),
-    Statement(theorems.theorem_2, "thm-decoupled", SILENT, silent_or_talking),
-    Statement(theorems.theorem_3, "thm-more-experts", WOULD, silent_or_talking),
+    Statement(theorems.theorem_2, "thm-own-mechanisms", SILENT, silent_or_talking),
+    Statement(theorems.theorem_3, "thm-decoupled", SILENT, silent_or_talking),
+    Statement(theorems.theorem_4, "thm-more-experts", WOULD, silent_or_talking),
     Statement(theorems.corollary_1, "cor-one-expert", WOULD, silent_or_talking),
     Statement(theorems.corollary_2, "cor-would-is-says", WOULD, silent_or_talking),
-    Statement(theorems.definition_2, "def-counterfactual-stability", SIMILAR, alike_or_not),
-    Statement(theorems.definition_3, "def-conditional-stability", SIMILAR, alike_or_not),
-    Statement(theorems.theorem_4, "thm-stability", SIMILAR, alike_or_not_or_talking),
-    Statement(theorems.definition_4, "def-pairwise-stability", SIMILAR, alike_or_not),
+    Statement(theorems.definition_5, "def-counterfactual-stability", SIMILAR, alike_or_not),
+    Statement(theorems.definition_6, "def-conditional-stability", SIMILAR, alike_or_not),
+    Statement(theorems.theorem_7, "thm-stability", SIMILAR, alike_or_not_or_talking),
+    Statement(theorems.definition_8, "def-pairwise-stability", SIMILAR, alike_or_not),
     Statement(theorems.corollary_3, "cor-pairwise-stability", SIMILAR, alike_or_not_or_talking),
-    Statement(theorems.definition_5, "def-gumbel-max-si-scm", GUMBEL, gumbel_or_other_noise),
-    Statement(theorems.theorem_5, "thm-gumbel", GUMBEL, pairs_of_gumbel_max_si_scms),
+    Statement(theorems.definition_9, "def-gumbel-max-si-scm", GUMBEL, gumbel_or_other_noise),
+    Statement(theorems.theorem_10, "thm-gumbel", GUMBEL, pairs_of_gumbel_max_si_scms),
 )
 
 
@@ -110,8 +110,8 @@ def statements_page() -> str:
     return f"""# All statements and their checks
 
 Generated when the book is built, from `siscm/theory/statements.py`: the definitions, theorems and
-corollaries of the paper's Sections 4 to 6, in its order. The numbers are the book's and
-count each kind by itself.
+corollaries of the paper's Sections 4 to 6, in its order and with its numbers: definitions and
+theorems are counted as one, corollaries by themselves.
 
 Each check is a function of `siscm/theory/theorems.py` that takes one model. Its chapter runs it on
 many random ones and stops if a single one refutes the statement, or if fewer than

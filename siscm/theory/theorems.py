@@ -80,18 +80,18 @@ def definition_1(drawn: Drawn) -> Case:
     return _definition(drawn.holds, set_invariance(drawn.scm))
 
 
-def theorem_1(drawn: Drawn) -> Case:
+def theorem_2(drawn: Drawn) -> Case:
     """Sub-mechanisms, one an expert, make an SCM set invariant."""
     return _implies(submechanisms(drawn.scm), set_invariance(drawn.scm))
 
 
-def theorem_2(drawn: Drawn) -> Case:
+def theorem_3(drawn: Drawn) -> Case:
     """A set-invariant SCM is equivalent to that of all experts as if asked alone, an SI-SCM."""
     scm, alone = drawn.scm, decoupled(drawn.scm)
     return _implies(set_invariance(scm), equivalence(scm, alone) or set_invariance(alone))
 
 
-def theorem_3(drawn: Drawn) -> Case:
+def theorem_4(drawn: Drawn) -> Case:
     """Given set invariance, asking more experts leaves the others' law as it is."""
     scm, gaps = drawn.scm, [0.0]
     for x in range(scm.n_features):
@@ -130,24 +130,24 @@ def corollary_2(drawn: Drawn) -> Case:
     return _equal(set_invariance(scm), max(gaps))
 
 
-def definition_2(drawn: Drawn) -> Case:
+def definition_5(drawn: Drawn) -> Case:
     """Counterfactual stability: found exactly where two experts were made alike."""
     return _definition(drawn.holds, counterfactual_stability(drawn.scm, 0, 1))
 
 
-def definition_3(drawn: Drawn) -> Case:
+def definition_6(drawn: Drawn) -> Case:
     """Conditional stability: found exactly where two experts were made alike."""
     return _definition(drawn.holds, conditional_stability(drawn.scm, 0, 1))
 
 
-def theorem_4(drawn: Drawn) -> Case:
+def theorem_7(drawn: Drawn) -> Case:
     """Given set invariance, counterfactual stability iff conditional stability."""
     counterfactually = counterfactual_stability(drawn.scm, 0, 1)
     conditionally = conditional_stability(drawn.scm, 0, 1)
     return _iff(set_invariance(drawn.scm), counterfactually, conditionally)
 
 
-def definition_4(drawn: Drawn) -> Case:
+def definition_8(drawn: Drawn) -> Case:
     """Pairwise stability: found exactly where the whole group was made alike."""
     group = range(drawn.scm.n_experts)
     found = pairwise_counterfactual_stability(drawn.scm, group)
@@ -162,7 +162,7 @@ def corollary_3(drawn: Drawn) -> Case:
     return _iff(set_invariance(drawn.scm), counterfactually, conditionally)
 
 
-def definition_5(drawn: Drawn) -> Case:
+def definition_9(drawn: Drawn) -> Case:
     """The Gumbel-Max SI-SCM: set invariant, and all experts keep their habits."""
     scm = drawn.scm
     gap = max(
@@ -174,7 +174,7 @@ def definition_5(drawn: Drawn) -> Case:
     return Case(True, drawn.holds, right, float(gap))
 
 
-def theorem_5(drawn: Drawn) -> Case:
+def theorem_10(drawn: Drawn) -> Case:
     """Two experts of one group of the Gumbel-Max SI-SCM are stable."""
     found = pairwise_counterfactual_stability(drawn.scm, (0, 1))
     return Case(drawn.holds, True, found is None, words=str(found or ""))

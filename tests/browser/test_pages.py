@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from visits import LAPTOP, PHONE, Reader, pages_of
+
+from siscm.theory.statements import STATEMENTS
 
 KNOWN_WORD = "chemotherapy"
 ITS_CHAPTER = "04_similar_experts"
@@ -53,6 +56,14 @@ def test_is_never_wider_than_the_screen(reader: Reader, page: str) -> None:
     width = reader.served(page).width
     assert width["laptop"] <= LAPTOP[0]
     assert width["phone"] <= PHONE[0]
+
+
+def test_statements_are_numbered_as_their_checks(book: Path) -> None:
+    """The checks have the paper's numbers; what a page prints, Sphinx counts."""
+    page = (book / "book" / "statements.html").read_text("utf-8")
+    printed = re.findall(r">((?:Definition|Theorem|Corollary) \d+)</a></p></td>", page)
+    names = [statement.check.__name__ for statement in STATEMENTS]
+    assert [number.lower().replace(" ", "_") for number in printed] == names
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -37,7 +37,7 @@ def test_experts_who_talk_are_not(talk) -> None:
 
 
 def test_both_notions_of_stability_agree_without_talk() -> None:
-    """Theorem 4: on models that are stable, and on many that are not."""
+    """Theorem 7: on models that are stable, and on many that are not."""
     outcomes = []
     for seed in range(150):
         scm = set_invariant(with_seed(seed), n_experts=2, n_classes=2 + seed % 2, n_noise=4)
@@ -110,7 +110,7 @@ def test_talk_in_one_place_is_found_there(asked, expert, x) -> None:
         assert example is not None
         assert (example.x, example.experts) == (x, (expert,))
     assert f"{sorted(asked)} asked" in str(equivalence(scm, base))
-    # Theorem 2's construction asks each alone, and knows nothing of what they say together.
+    # Theorem 3's construction asks each alone, and knows nothing of what they say together.
     assert (equivalence(decoupled(scm), base) is None) == (len(asked) > 1)
 
 

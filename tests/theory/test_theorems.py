@@ -59,7 +59,7 @@ def test_both_sides_are_well_filled(statement, cases) -> None:
 def test_a_check_that_could_not_fail_is_no_confirmation() -> None:
     rng = np.random.default_rng(1)
     silent = [drawn for drawn in silent_or_talking(rng, 60) if drawn.holds]
-    for check in (theorems.theorem_2, theorems.definition_1):
+    for check in (theorems.theorem_3, theorems.definition_1):
         with pytest.raises(AssertionError, match="the check says little"):
             theorems.confirm(theorems.run(check, silent))
 
@@ -88,10 +88,10 @@ def test_a_quarter_must_lie_on_either_side(premise: int, left: int, enough: bool
 
 
 def test_a_false_theorem_is_refuted() -> None:
-    """Experts of different groups taken for one group's: Theorem 5 must not survive."""
+    """Experts of different groups taken for one group's: Theorem 10 must not survive."""
     models = pairs_of_gumbel_max_si_scms(np.random.default_rng(3), 50)
     swapped = (replace(drawn, holds=not drawn.holds) for drawn in models)
-    found = theorems.run(theorems.theorem_5, swapped)
+    found = theorems.run(theorems.theorem_10, swapped)
     with pytest.raises(AssertionError, match="different groups"):
         theorems.confirm(found)
     assert theorems.exceptions(found)["words"].str.contains("would have said").all()
@@ -108,8 +108,8 @@ def test_rarer_talk_than_any_tolerance_of_ours_is_still_found(talk) -> None:
     base = set_invariant(np.random.default_rng(0), n_noise=20)
     drawn = Drawn(talk(base, 1e-9), "rare", False)
     assert theorems.definition_1(drawn).right is False
-    assert theorems.theorem_3(drawn).gap == pytest.approx(0, abs=1e-8)
-    assert theorems.theorem_3(drawn).gap > 0
+    assert theorems.theorem_4(drawn).gap == pytest.approx(0, abs=1e-8)
+    assert theorems.theorem_4(drawn).gap > 0
 
 
 @pytest.mark.parametrize("off", [1e-11, 1e-9, 1e-3])
@@ -124,16 +124,16 @@ def test_equal_means_to_1e_12(off) -> None:
     assert not theorems.across_groups(Drawn(scm, "", False, np.stack([fair, fair]))).right
     base = FiniteSCM.from_submechanisms(np.array([[[0, 0], [0, 1]]]), fair, 2)
     drawn = Drawn(herding(base, 4 * off), "", False)
-    for check in (theorems.theorem_3, theorems.corollary_1, theorems.corollary_2):
+    for check in (theorems.theorem_4, theorems.corollary_1, theorems.corollary_2):
         assert check(drawn).gap == pytest.approx(2 * off, rel=0.02)
         assert not check(drawn).right
 
 
 def test_the_same_laws_for_every_set_do_not_make_two_worlds_one() -> None:
-    """Theorem 3 cannot be turned around: its conclusion holds here, Corollary 2's does not."""
+    """Theorem 4 cannot be turned around: its conclusion holds here, Corollary 2's does not."""
     drawn = Drawn(contrary(), "two worlds", False)
     assert not theorems.definition_1(drawn).right
-    assert theorems.theorem_3(drawn).gap == 0
+    assert theorems.theorem_4(drawn).gap == 0
     assert theorems.corollary_2(drawn).gap == 1
 
 
@@ -160,11 +160,11 @@ def test_no_set_and_no_features_are_left_out(asked, x) -> None:
     """
     drawn = Drawn(spoilt(asked, min(asked), x), "one place", False)
     assert not theorems.definition_1(drawn).right
-    assert not theorems.theorem_1(drawn).right
-    # Together they may say whatever they like: with what each says alone it is not the same.
     assert not theorems.theorem_2(drawn).right
+    # Together they may say whatever they like: with what each says alone it is not the same.
+    assert not theorems.theorem_3(drawn).right
     for check, gap in (
-        (theorems.theorem_3, 0.5 if len(asked) == 1 else 0.75),
+        (theorems.theorem_4, 0.5 if len(asked) == 1 else 0.75),
         (theorems.corollary_1, 0.5),
         (theorems.corollary_2, 1.0),
     ):
@@ -175,7 +175,7 @@ def test_no_set_and_no_features_are_left_out(asked, x) -> None:
 
 
 def test_the_law_of_several_is_more_than_each_ones() -> None:
-    """Theorem 3, not Corollary 1: one set of two agrees always; all else are two fair coins."""
+    """Theorem 4, not Corollary 1: one set of two agrees always; all else are two fair coins."""
     coins = np.indices((2, 2)).reshape(2, -1).T[None]
 
     def mechanism(members: frozenset[int]) -> np.ndarray:
@@ -184,16 +184,16 @@ def test_the_law_of_several_is_more_than_each_ones() -> None:
 
     drawn = Drawn(FiniteSCM.from_mechanism(mechanism, np.full(4, 0.25), 3, 2), "coins", False)
     assert theorems.corollary_1(drawn).gap == 0
-    assert theorems.theorem_3(drawn).gap == pytest.approx(0.25)
+    assert theorems.theorem_4(drawn).gap == pytest.approx(0.25)
 
 
 def test_each_side_of_stability_is_its_own_predicate() -> None:
-    """Strangers who repeat each other are stable in data only: Theorem 4 needs its premise."""
+    """Strangers who repeat each other are stable in data only: Theorem 7 needs its premise."""
     fair = np.array([0.5, 0.5])
     talking = Drawn(herding(different_groups(fair, fair), 1.0), "talk", False)
-    assert not theorems.definition_2(talking).right
-    assert theorems.definition_3(talking).right
-    for check in (theorems.theorem_4, theorems.corollary_3):
+    assert not theorems.definition_5(talking).right
+    assert theorems.definition_6(talking).right
+    for check in (theorems.theorem_7, theorems.corollary_3):
         case = check(talking)
         assert (case.premise, case.left, case.right) == (False, False, True)
 
@@ -202,9 +202,9 @@ def test_a_group_is_more_than_its_first_pair() -> None:
     """A and B are similar, B and C are, A and C are not (see the page on similar experts)."""
     said = np.array([[[1, 1, 0], [0, 1, 1], [0, 0, 0], [0, 0, 0]]])
     chain = Drawn(FiniteSCM.from_submechanisms(said, np.full(4, 0.25), 2), "chain", False)
-    assert theorems.definition_2(chain).right
-    assert theorems.definition_3(chain).right
-    assert not theorems.definition_4(chain).right
+    assert theorems.definition_5(chain).right
+    assert theorems.definition_6(chain).right
+    assert not theorems.definition_8(chain).right
     case = theorems.corollary_3(chain)
     assert (case.premise, case.left, case.right) == (True, False, False)
 
@@ -212,10 +212,10 @@ def test_a_group_is_more_than_its_first_pair() -> None:
 def test_theorem_1_asks_for_set_invariance(monkeypatch: pytest.MonkeyPatch) -> None:
     """Were the predicate to find an exception where all have mechanisms of their own, it shows."""
     drawn = Drawn(set_invariant(np.random.default_rng(0)), "silent", True)
-    assert theorems.theorem_1(drawn).right
+    assert theorems.theorem_2(drawn).right
     example = Counterexample(0, (0,), "she says otherwise")
     monkeypatch.setattr(theorems, "set_invariance", lambda _: example)
-    case = theorems.theorem_1(drawn)
+    case = theorems.theorem_2(drawn)
     assert (case.premise, case.right, case.words) == (True, False, "she says otherwise")
 
 
@@ -223,22 +223,22 @@ def test_theorem_2_asks_for_equivalence_and_for_an_si_scm(monkeypatch: pytest.Mo
     """Talk that never occurs breaks set invariance, and leaves the answers almost surely."""
     silent = set_invariant(np.random.default_rng(0))
     talk_that_never_occurs = herding(silent, 0.0)
-    case = theorems.theorem_2(Drawn(talk_that_never_occurs, "never occurs", False))
+    case = theorems.theorem_3(Drawn(talk_that_never_occurs, "never occurs", False))
     assert (case.premise, case.right) == (False, True)
     drawn = Drawn(theorems.decoupled(talk_that_never_occurs), "silent", True)
-    assert theorems.theorem_2(drawn).right
+    assert theorems.theorem_3(drawn).right
     monkeypatch.setattr(theorems, "decoupled", lambda _: talk_that_never_occurs)
-    case = theorems.theorem_2(drawn)
+    case = theorems.theorem_3(drawn)
     assert (case.premise, case.right) == (True, False)
 
 
 def test_habits_kept_are_not_enough_for_a_gumbel_max_si_scm() -> None:
     drawn = replace(Drawn(contrary(), "talk", False), marginals=np.full((2, 2), 0.5))
-    case = theorems.definition_5(drawn)
+    case = theorems.definition_9(drawn)
     assert case.gap == 0
     assert not case.right
     p, q = np.array([[0.5, 0.5], [0.2, 0.8]])
-    case = theorems.definition_5(
+    case = theorems.definition_9(
         Drawn(different_groups(p, q), "exchanged", False, np.stack([q, p]))
     )
     assert case.gap == pytest.approx(0.3)
