@@ -35,7 +35,7 @@ class Step:
     costs
         For each candidate, the sum of her weights to the group.
     chosen
-        The candidate who joins, or None if nobody would lower the objective.
+        The candidate who joins, or None if each would raise the objective.
     """
 
     group: tuple[int, ...]

@@ -10,12 +10,12 @@ from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardSca
 
 
 def image_features(n_components: int = 20) -> Pipeline:
-    """The paper's reduction of an image's features: standardise, PCA, scale to [0, 1].
+    """An image's features, reduced as in the released code: standardise, PCA, scale to [0, 1].
 
     Fit it on the training images alone; the images of the test are then only transformed, and
     their values may leave [0, 1]. Nothing is drawn at random: the decomposition is the full one,
-    in double precision, and scikit-learn fixes the sign of each component. (Solver and seed of
-    the paper are not stated.)
+    in double precision, and scikit-learn fixes the sign of each component. (The paper states
+    PCA on normalized features, but neither solver nor seed.)
 
     Parameters
     ----------

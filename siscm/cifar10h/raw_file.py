@@ -25,6 +25,9 @@ N_ANNOTATORS = 2_571
 IMAGES_EACH = 200
 """How many images each of them saw, attention checks not counted."""
 
+QUOTED_OPINIONS = 511_400
+"""How many opinions several public descriptions of CIFAR-10H give; its files have other numbers."""
+
 NO_IMAGE = -99999
 """What stands for the image in the row of an attention check."""
 

@@ -7,8 +7,8 @@ code take where the package computes the law; :mod:`siscm.synthetic.sampling_cos
 they cost.
 
 One reading lives elsewhere: the expert filter, in :func:`siscm.cifar10h.preprocessing.preprocess`.
-There the released one is the default, as it is the one under which the paper's numbers of experts
-and images came about; the paper's sentence is a choice of that function.
+There the released one is the default, as the paper's numbers of experts and images should have
+come about under it; the paper's sentence is a choice of that function.
 """
 
 from __future__ import annotations

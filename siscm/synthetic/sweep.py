@@ -21,7 +21,7 @@ from siscm.synthetic.planted import GROUP_SIZES, SyntheticPanel, make_synthetic_
 from siscm.synthetic.recovery import adjusted_rand
 
 N_TRAIN = (10, 20, 50, 75, 100, 150, 200, 300, 400)
-"""Training instances m, as in the released code; the paper's figure shows them."""
+"""Training instances m, as in the released code; the paper's text names none."""
 
 SPARSITIES = (0.1, 0.3, 0.6, 0.8, 0.95)
 
@@ -85,7 +85,7 @@ def grid(
 
 
 RUNS = tuple(grid())
-"""The paper's."""
+"""The experiment's: every m and sparsity, in each repeat."""
 
 
 @dataclass(frozen=True)
