@@ -248,7 +248,7 @@ def difference(
     pairs, other
         What :func:`all_pairs` gave for the two rules: the same pairs in the same order.
     rng
-        Draws the bootstrap samples: whole instances, the same ones in every scenario.
+        Draws the bootstrap samples: whole instances.
 
     Returns
     -------

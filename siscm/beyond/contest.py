@@ -15,16 +15,18 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
-from siscm.baselines import Pairs, Rule, copy, marginals_only, one_noise, ordered_pairs
+from siscm.baselines import Pairs, Rule, copy, marginals_only, one_noise
+from siscm.beyond.contest_pairs import common_features, pairs_of
+from siscm.beyond.expert_intervals import mean_over_experts
 from siscm.beyond.noises import pair_law
+from siscm.beyond.tuned import tuned_dawid_skene, tuned_regression
 from siscm.checks import FloatArray, IntArray
-from siscm.cifar10h.rivals import fit_dawid_skene, fit_pooled_regression, rule_of
+from siscm.cifar10h.rivals import rule_of
 from siscm.evaluation import UNIFORM_WEIGHT, log_loss
 from siscm.graded import GradedSISCM
 from siscm.intervals import mean_with_interval
 from siscm.names import plain
 from siscm.opinions import Opinions
-from siscm.pairs import opinion_marginals
 
 GRADED = "graded sharing"
 
@@ -91,9 +93,9 @@ def contest(model: GradedSISCM, X: pd.DataFrame, train: Opinions, test: Opinions
     Returns
     -------
     DataFrame
-        A row an ordered pair of test opinions: ``instance``, ``target``; then for each method
-        two columns, ``(method, "probability")`` that it gave to what the target said, and
-        ``(method, "right")``, whether that was its likeliest label.
+        A row an ordered pair of test opinions: ``instance``, ``observed``, ``target``; then for
+        each method two columns, ``(method, "probability")`` that it gave to what the target said,
+        and ``(method, "right")``, whether that was its likeliest label.
 
     Raises
     ------
@@ -106,20 +108,20 @@ def contest(model: GradedSISCM, X: pd.DataFrame, train: Opinions, test: Opinions
     if not (known := asked.isin(X.index)).all():
         raise ValueError(f"instance {plain(asked[~known][0])!r} has no row in X.")
     model = clone(model).fit(X.loc[train.instances], train)
-    learned, said = pairs_of(model.marginals_.out_of_fold_, train)
+    log_p = model.marginals_.out_of_fold_
+    learned, said = pairs_of(log_p, train)
+    scored = model.log_marginals(X.loc[test.instances], test)
+    features = common_features(log_p, train), common_features(scored, test)
     rules: dict[str, Rule] = {
         GRADED: graded(model),
         "marginals": marginals_only,
         "copy": copy,
         "fully shared": one_noise,
         "marginal × table": fit_times_table(learned, said),
-        "Dawid–Skene": fit_dawid_skene(train),
+        "Dawid–Skene": tuned_dawid_skene(log_p, train),
+        "regression": tuned_regression(features[0], log_p, train, features[1]),
+        "regression on marginals": fit_regression(learned, said),
     }
-    scored = model.log_marginals(X.loc[test.instances], test)
-    pooled = fit_pooled_regression(
-        _means(model.marginals_.out_of_fold_, train), train, _means(scored, test)
-    )
-    rules |= {"regression": pooled, "regression on marginals": fit_regression(learned, said)}
     return judged(rules, scored, test)
 
 
@@ -129,6 +131,7 @@ def judged(rules: Mapping[str, Rule], log_marginals: FloatArray, test: Opinions)
     rows = np.arange(len(truth))
     columns: dict[tuple[str, str], Any] = {
         ("instance", ""): test.instances.take(given.instance),
+        ("observed", ""): test.experts.take(given.observed),
         ("target", ""): test.experts.take(given.target),
     }
     for name, rule in rules.items():
@@ -162,22 +165,6 @@ def _refuse_unlike(train: Opinions, test: Opinions) -> None:
         )
 
 
-def pairs_of(log_marginals: FloatArray, opinions: Opinions) -> tuple[Pairs, IntArray]:
-    """Every ordered pair of opinions on one instance, and what the targets said (n,)."""
-    log_p = opinion_marginals(log_marginals, opinions)
-    observed, target = ordered_pairs(opinions)
-    alone = np.arange(len(opinions.experts))
-    pairs = Pairs.at(observed, target, log_p, opinions, alone)
-    return pairs, opinions.label_codes[target]
-
-
-def _means(log_p: FloatArray, opinions: Opinions) -> FloatArray:
-    """(n_instances, k): log-marginals averaged over who was asked: what all know of an instance."""
-    sums = np.zeros((len(opinions.instances), log_p.shape[1]))
-    np.add.at(sums, opinions.instance_codes, log_p)
-    return np.asarray(sums / np.maximum(opinions.n_by_instance, 1)[:, None])
-
-
 def methods(pairs: pd.DataFrame) -> list[str]:
     """The methods of a table of :func:`contest`, in its order."""
     return [str(column[0]) for column in pairs.columns if column[1] == "probability"]
@@ -199,7 +186,7 @@ def standings(
     pairs
         As from :func:`contest`.
     by
-        What the bootstrap draws anew as a whole: ``"instance"`` or ``"target"``.
+        What the bootstrap draws anew: ``"instance"``, or ``"expert"``, observed or asked.
     weights
         Of the uniform distribution mixed in before the log-loss.
 
@@ -208,22 +195,28 @@ def standings(
     DataFrame
         A row a method and ``weight``: ``log_loss``, ``accuracy``; and ``log_loss_more``,
         ``accuracy_less``, how much worse than graded sharing, with the ends ``_low`` and
-        ``_high`` of their 95 % intervals, as of :func:`siscm.intervals.mean_with_interval`.
+        ``_high`` of their 95 % intervals, as of :func:`siscm.intervals.mean_with_interval`, or
+        :func:`siscm.beyond.expert_intervals.mean_over_experts`.
 
     Raises
     ------
     ValueError
         If ``by`` is something else.
     """
-    if by not in ("instance", "target"):
-        raise ValueError(f"by is {by!r}; it must be 'instance' or 'target'.")
-    code, _ = pd.factorize(pairs[by, ""])
+    if by not in ("instance", "expert"):
+        raise ValueError(f"by is {by!r}; it must be 'instance' or 'expert'.")
+    code, _ = pd.factorize(pairs["instance", ""])
     sizes = np.bincount(code).astype(np.float64)
+    experts, _ = pd.factorize(pd.concat([pairs["observed", ""], pairs["target", ""]]))
+    observed, target = np.split(experts, 2)
     seed = int(rng.integers(2**63))
 
     def lag(name: str, values: FloatArray) -> dict[str, float]:
+        draws = np.random.default_rng(seed)
+        if by == "expert":
+            return mean_over_experts(name, values, observed, target, draws, n_bootstrap)
         totals = np.asarray(np.bincount(code, values), dtype=np.float64)
-        return mean_with_interval(name, totals, sizes, np.random.default_rng(seed), n_bootstrap)
+        return mean_with_interval(name, totals, sizes, draws, n_bootstrap)
 
     rows = {}
     for weight in weights:

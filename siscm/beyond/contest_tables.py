@@ -25,7 +25,7 @@ def standings_of(scores: dict[str, Any], by: str = "instance") -> pd.DataFrame:
     scores
         As from :func:`siscm.beyond.real_panels.score_figures`.
     by
-        What the intervals are over: ``"instance"`` or ``"target"``.
+        What the intervals are over: ``"instance"`` or ``"expert"``.
     """
     rows = pd.DataFrame(scores[f"by_{by}"])
     return rows[rows["weight"] == UNIFORM_WEIGHT].drop(columns="weight").set_index("method")
@@ -41,7 +41,7 @@ def contest_table(scores: dict[str, Any], caption: str, kind: Data, note: str = 
     caption, kind, note
         As in :func:`siscm.compendium.pages.table`.
     """
-    here, experts = (standings_of(scores, by) for by in ("instance", "target"))
+    here, experts = (standings_of(scores, by) for by in ("instance", "expert"))
     frame = pd.DataFrame(
         {
             "log-loss": here["log_loss"].map("{:.3f}".format),
@@ -163,9 +163,17 @@ def recorded_verdict() -> Html:
     return table(frame, caption, "recorded", origins(), alarm=RIVAL)
 
 
-def who_leads(panel: str, population: str) -> pd.Series[Any]:
-    """Of each rival, whose log-loss is lower: ``"graded"``, :data:`RIVAL`, or ``"neither"``."""
-    rivals = standings_of(recorded(panel, population)["test"]).drop(index=GRADED)
+def who_leads(panel: str, population: str, by: str = "instance") -> pd.Series[Any]:
+    """Of each rival, whose log-loss is lower: ``"graded"``, :data:`RIVAL`, or ``"neither"``.
+
+    Parameters
+    ----------
+    panel, population
+        Where; on the test part.
+    by
+        As in :func:`standings_of`.
+    """
+    rivals = standings_of(recorded(panel, population)["test"], by).drop(index=GRADED)
     lower = [rivals["log_loss_more_low"] > 0, rivals["log_loss_more_high"] < 0]
     return pd.Series(np.select(lower, ["graded", RIVAL], "neither"), rivals.index)
 

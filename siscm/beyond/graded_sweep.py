@@ -33,8 +33,8 @@ from siscm.synthetic.recovery import adjusted_rand
 from siscm.synthetic.sweep import N_RESTARTS, Cell, Given, about, grid, run_each
 
 MARGINALS = ("true", "an expert alone", "pooled")
-"""Known; a logistic regression from each expert's own opinions, as in the paper; and
-:class:`siscm.pooled.PooledMarginals`, out-of-fold."""
+"""Known; a classifier from each expert's own opinions, as in the paper, but by logistic regression;
+and :class:`siscm.pooled.PooledMarginals`, out-of-fold."""
 
 PAPER, TOLERANT, LIKELIHOOD = RULES = ("the paper's rule", "with a tolerance", "by likelihood")
 """One violation parts two experts; more than chance explains does; the likeliest groups."""

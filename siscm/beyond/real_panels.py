@@ -1,4 +1,4 @@
-"""The contest on panels of texts: developed by cross-validation, then judged once on the test part.
+"""The contest on panels of texts: developed by cross-validation, then judged on the test part.
 
 The protocol. Everything that can be chosen is chosen on the training and development parts of a
 panel, by cross-validation over instances (:func:`development`). The test part is opened by
@@ -19,7 +19,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from siscm.beyond.calibration import calibration
-from siscm.beyond.contest import contest, graded, pairs_of, standings
+from siscm.beyond.contest import GRADED, contest, graded, standings
+from siscm.beyond.contest_pairs import pairs_of
 from siscm.data.panels import Panel, PanelName
 from siscm.graded import GradedSISCM
 from siscm.opinions import Opinions
@@ -201,8 +202,24 @@ def shift_figures(panel: Panel, model: GradedSISCM) -> dict[str, dict[str, float
     return out
 
 
+def behind(pairs: pd.DataFrame, other: pd.DataFrame, n_classes: int) -> dict[str, float]:
+    """How far graded sharing stays behind in another contest on the same pairs, ready for JSON.
+
+    Parameters
+    ----------
+    pairs, other
+        As from :func:`siscm.beyond.contest.contest`, with the same rows.
+    """
+    whom = pairs.columns.get_level_values(0).isin(["instance", "observed", "target", GRADED])
+    both = pairs.loc[:, whom].copy()
+    for what in ("probability", "right"):
+        both["other", what] = other[GRADED, what]
+    row = standings(both, n_classes, rng=np.random.default_rng(0)).loc["other"].iloc[0]
+    return {str(name): value for name, value in row.round(6).items()}
+
+
 def score_figures(pairs: pd.DataFrame, n_classes: int) -> dict[str, Any]:
-    """A contest's standings, ready for JSON: intervals over instances, and over targets.
+    """A contest's standings, ready for JSON: intervals over instances, and over experts.
 
     Parameters
     ----------
@@ -218,6 +235,6 @@ def score_figures(pairs: pd.DataFrame, n_classes: int) -> dict[str, Any]:
             .round(6)
             .reset_index()
             .to_dict("records")
-            for by in ("instance", "target")
+            for by in ("instance", "expert")
         },
     }

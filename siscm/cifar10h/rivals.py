@@ -66,13 +66,14 @@ def _one_observed(expert: IntArray, label: IntArray, n_experts: int, n_classes: 
     return given
 
 
-def fit_dawid_skene(opinions: Opinions) -> Rule:
+def fit_dawid_skene(opinions: Opinions, pseudo: float = 0.1) -> Rule:
     r"""Experts who err independently around one truth an instance (Dawid and Skene, 1979).
 
     The posterior predictive of a second opinion: :math:`P(Y_{h'} \mid Y_h = c) \propto
-    \sum_z \rho_z\, \pi_h(z, c)\, \pi_{h'}(z, \cdot)`, features left aside.
+    \sum_z \rho_z\, \pi_h(z, c)\, \pi_{h'}(z, \cdot)`, features left aside. ``pseudo`` as in
+    :func:`confusions`.
     """
-    prior, confusion = confusions(opinions)
+    prior, confusion = confusions(opinions, pseudo=pseudo)
 
     def rule(pairs: Pairs) -> FloatArray:
         given = prior * confusion[pairs.observed, :, pairs.label]
@@ -118,7 +119,9 @@ def confusions(
     return prior, confusion
 
 
-def fit_pooled_regression(X_train: FloatArray, opinions: Opinions, X: FloatArray) -> Rule:
+def fit_pooled_regression(
+    X_train: FloatArray, opinions: Opinions, X: FloatArray, strength: float = 1.0
+) -> Rule:
     """One logistic regression for all pairs: the supervised route that the paper sets aside.
 
     Features of the instance, who was observed, what she said, and whose opinion is wanted; learned
@@ -129,6 +132,8 @@ def fit_pooled_regression(X_train: FloatArray, opinions: Opinions, X: FloatArray
     X_train, X
         Features of the instances of training, and of those to be scored; each in the order of their
         opinions' ``instances``.
+    strength
+        Inverse strength of the penalty, scikit-learn's ``C``.
     """
     observed, target = ordered_pairs(opinions)
     i, h, y = opinions.instance_codes, opinions.expert_codes, opinions.label_codes
@@ -137,7 +142,7 @@ def fit_pooled_regression(X_train: FloatArray, opinions: Opinions, X: FloatArray
     X_train, X = X_train - X_train.mean(axis=0), X - X_train.mean(axis=0)
     codes = (h[observed], y[observed], h[target])
     rows = _pair_features(X_train[i[observed]], codes, n_experts, k)
-    classifier = LogisticRegression(max_iter=10_000, tol=1e-7).fit(rows, y[target])
+    classifier = LogisticRegression(C=strength, max_iter=10_000, tol=1e-7).fit(rows, y[target])
 
     def inputs(pairs: Pairs) -> csr_matrix:
         codes = (pairs.observed, pairs.label, pairs.target)

@@ -18,6 +18,7 @@ import numpy as np
 
 from siscm.beyond.real_panels import (
     POPULATIONS,
+    behind,
     development,
     final,
     fitted,
@@ -66,7 +67,7 @@ def graded_figures(name: PanelName) -> dict[str, Any]:
 
     ``development`` is by cross-validation in training and development parts, ``test`` on the test
     part, ``shift`` says how that differs from training, and ``known_groups``, where the panel tells
-    groups, is development with these.
+    groups, is development with these, ``known_groups_behind`` how far it stays behind.
     """
     panel = load_lewidi(name)
     populations = {}
@@ -80,6 +81,9 @@ def graded_figures(name: PanelName) -> dict[str, Any]:
             "shift": shift_figures(panel, model),
             **{part: score_figures(pairs, 2) for part, pairs in developed.items()},
         }
+        if panel.known_groups:
+            lag = behind(developed["development"], developed["known_groups"], 2)
+            populations[population]["known_groups_behind"] = lag
     return {"files": dict(panel.files), "populations": populations}
 
 

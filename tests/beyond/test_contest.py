@@ -21,10 +21,11 @@ from siscm.beyond.contest import (
     fit_times_table,
     graded,
     methods,
-    pairs_of,
     standings,
 )
-from siscm.cifar10h.rivals import fit_dawid_skene, fit_pooled_regression
+from siscm.beyond.contest_pairs import pairs_of
+from siscm.beyond.expert_intervals import mean_over_experts
+from siscm.beyond.tuned import tuned_dawid_skene, tuned_regression
 from siscm.data.simulate import simulate_panel
 from siscm.evaluation import log_loss
 from siscm.graded import GradedSISCM
@@ -130,13 +131,16 @@ def test_rows_are_the_pairs_of_the_test_and_nothing_of_training(
     assert methods(table) == METHODS
     assert list(table.columns) == [
         ("instance", ""),
+        ("observed", ""),
         ("target", ""),
         *((name, what) for name in METHODS for what in ("probability", "right")),
     ]
     expected = Counter(
-        (world.test.instances[i], world.test.experts[h]) for i, _, _, h, _ in loop_pairs(world.test)
+        (world.test.instances[i], world.test.experts[g], world.test.experts[h])
+        for i, g, _, h, _ in loop_pairs(world.test)
     )
-    assert Counter(zip(table["instance", ""], table["target", ""], strict=True)) == expected
+    found = (table[column, ""] for column in ("instance", "observed", "target"))
+    assert Counter(zip(*found, strict=True)) == expected
     assert not set(table["instance", ""]) & set(world.train.instances)
 
 
@@ -247,12 +251,15 @@ def test_each_method_is_its_rule_learned_from_training_alone(world: World, noise
         "copy": np.eye(K)[test.label],
         "fully shared": np.array(shared),
         "marginal × table": fit_times_table(train, said)(test),
-        "Dawid–Skene": fit_dawid_skene(world.train)(test),
-        "regression": fit_pooled_regression(features[0], world.train, features[1])(test),
+        "Dawid–Skene": tuned_dawid_skene(of(world, world.train), world.train)(test),
+        "regression": tuned_regression(
+            features[0], of(world, world.train), world.train, features[1]
+        )(test),
         "regression on marginals": fit_regression(train, said)(test),
     }
     assert list(laws) == methods(found)
     assert found["instance", ""].tolist() == [world.test.instances[i] for i in test.instance]
+    assert found["observed", ""].tolist() == ["abcd"[h] for h in test.observed]
     assert found["target", ""].tolist() == ["abcd"[h] for h in test.target]
     for name, law in laws.items():
         given = np.array([row[d] for row, d in zip(law, truth, strict=True)])
@@ -359,6 +366,7 @@ def small_table() -> pd.DataFrame:
     return pd.DataFrame(
         {
             ("instance", ""): ["i", "i", "j", "j"],
+            ("observed", ""): ["b", "a", "b", "a"],
             ("target", ""): ["a", "b", "a", "b"],
             (GRADED, "probability"): [0.5, 0.8, 0.9, 0.4],
             (GRADED, "right"): [True, True, True, False],
@@ -409,11 +417,10 @@ def slow_interval(
     return np.quantile(means, [0.025, 0.975])
 
 
-@pytest.mark.parametrize("by", ["instance", "target"])
-def test_intervals_are_those_of_a_slow_bootstrap(table: pd.DataFrame, by: str) -> None:
-    found = standings(table, K, rng=np.random.default_rng(1), by=by, n_bootstrap=3000)
+def test_intervals_are_those_of_a_slow_bootstrap(table: pd.DataFrame) -> None:
+    found = standings(table, K, rng=np.random.default_rng(1), n_bootstrap=3000)
     slow_rng = np.random.default_rng(2)
-    cluster = table[by, ""].to_numpy()
+    cluster = table["instance", ""].to_numpy()
     for name in ("marginals", "copy", "regression"):
         row = found.loc[name].iloc[0]
         losses = [log_loss(table[n, "probability"].to_numpy(), K) for n in (name, GRADED)]
@@ -428,10 +435,19 @@ def test_intervals_are_those_of_a_slow_bootstrap(table: pd.DataFrame, by: str) -
             assert np.abs(ends - slow).max() < 0.07 * (slow[1] - slow[0])
 
 
-def test_one_target_alone_has_no_interval(table: pd.DataFrame) -> None:
-    """Drawn anew it is always the same; that would be an interval of no width."""
-    only = table[table["target", ""] == "a"]
-    found = standings(only, K, rng=np.random.default_rng(3), by="target")
+def test_over_experts_a_pair_is_drawn_by_both_of_its_experts(table: pd.DataFrame) -> None:
+    found = standings(table, K, rng=np.random.default_rng(1), by="expert").loc["copy"].iloc[0]
+    right = [table[name, "right"].to_numpy(dtype=float) for name in (GRADED, "copy")]
+    whom = np.split(pd.factorize(pd.concat([table["observed", ""], table["target", ""]]))[0], 2)
+    rng = np.random.default_rng(int(np.random.default_rng(1).integers(2**63)))
+    by_hand = mean_over_experts("accuracy_less", right[0] - right[1], *whom, rng)
+    assert {name: found[name] for name in by_hand} == pytest.approx(by_hand)
+
+
+def test_two_experts_alone_have_no_interval(table: pd.DataFrame) -> None:
+    """Drawn anew they are always the same pair; that would be an interval of no width."""
+    only = table[table["target", ""].isin(["a", "b"]) & table["observed", ""].isin(["a", "b"])]
+    found = standings(only, K, rng=np.random.default_rng(3), by="expert")
     for what in ("log_loss_more", "accuracy_less"):
         assert found[what].notna().all()
         assert found[[f"{what}_low", f"{what}_high"]].isna().all(axis=None)
@@ -504,5 +520,5 @@ def test_training_from_which_nothing_can_be_learned_is_refused(world: World) -> 
 
 
 def test_the_bootstrap_knows_what_it_can_draw(table: pd.DataFrame) -> None:
-    with pytest.raises(ValueError, match="by is 'expert'; it must be 'instance' or 'target'"):
-        standings(table, 3, rng=np.random.default_rng(0), by="expert")
+    with pytest.raises(ValueError, match="by is 'target'; it must be 'instance' or 'expert'"):
+        standings(table, 3, rng=np.random.default_rng(0), by="target")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pandas as pd
 import pytest
 
@@ -28,7 +31,7 @@ def scores() -> dict[str, object]:
         for method, loss in ((GRADED, 0.3), ("marginals", 0.5), ("copy", 0.305))
         for weight in WEIGHTS
     ]
-    return {"pairs": 60, "by_instance": rows, "by_target": rows}
+    return {"pairs": 60, "by_instance": rows, "by_expert": rows}
 
 
 def test_standings_are_those_of_the_usual_weight(scores: dict[str, object]) -> None:
@@ -123,3 +126,47 @@ def test_nobody_is_better_where_the_interval_holds_zero(
         "level": "neither",
         "better": contest_tables.RIVAL,
     }
+
+
+def test_every_column_of_a_contest_shows_its_own_figure(
+    scores: dict[str, Any],
+) -> None:
+    scores["by_expert"] = [
+        {**one, "log_loss_more_low": -0.4, "log_loss_more_high": 0.9}
+        for one in scores["by_instance"]
+    ]
+    text = contest_tables.contest_table(scores, "Here.", "example").text
+    line = next(line for line in text.splitlines() if line.startswith("marginals"))
+    shown = "0.501  0.200 [0.190, 0.210]  [-0.400, 0.900]  0.800  0.100 [0.050, 0.150]"
+    assert line.removeprefix("marginals").split() == shown.split()
+
+
+@pytest.mark.parametrize(
+    ("words", "figure"),
+    [
+        ("width of the priors", lambda model: f"{model['prior_width']:g}"),
+        ("likeliest noise", lambda model: model["noise"]),
+        ("groups", lambda model: f"{len(model['group_sizes'])}"),
+        ("sharing, least", lambda model: f"{model['sharing']['0']:.2f}"),
+        ("sharing, median", lambda model: f"{model['sharing']['0.5']:.2f}"),
+        ("sharing, most", lambda model: f"{model['sharing']['1']:.2f}"),
+    ],
+)
+def test_every_row_of_recorded_models_shows_its_own_figure(
+    words: str, figure: Callable[[dict[str, Any]], str]
+) -> None:
+    lines = contest_tables.recorded_models().text.splitlines()
+    shown = next(line for line in lines if line.startswith(f"{words} ")).removeprefix(words)
+    models = [
+        contest_tables.recorded(name, some)["model"]
+        for name, those in POPULATIONS.items()
+        for some in those
+    ]
+    assert shown.split() == [figure(model) for model in models]
+
+
+def test_calibration_shows_the_probability_before_what_was_said() -> None:
+    one = contest_tables.recorded("HS-Brexit", "everyone")["model"]["calibration"][0]
+    shown = f"{one['probability']:.2f}: {one['said']:.2f}"
+    assert one["probability"] != one["said"]
+    assert shown in contest_tables.recorded_calibration().text

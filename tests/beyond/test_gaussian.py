@@ -337,3 +337,17 @@ def test_two_rare_labels_have_the_ratio_of_the_densities(rare: float, r: float) 
     many = gaussian.log_ratios(p, q, one, one, NODES)[0][0]
     assert many[r == NODES] == pytest.approx(truth, abs=1e-3)
     assert gaussian.log_ratio(p, q, one, one, r)[0] == pytest.approx(truth, abs=1e-3)
+
+
+@pytest.mark.parametrize("r", [0.96, 0.98, 0.99])
+def test_those_who_are_all_but_copies_are_told_apart(r: float) -> None:
+    """The likeliest correlation by the cubic between nodes is that of Owen's function."""
+    rng = np.random.default_rng(0)
+    log_p, opinions = graded_panel(rng, 4000, [[0, 1]], np.sqrt([r, r]), k=5, noise="gaussian")
+    evidence = SharingEvidence.from_opinions(log_p, opinions, "gaussian")
+    grid = np.linspace(0.9, 0.998, 99)
+    one, two = opinions.labels.T
+    exact = [gaussian.log_ratio(log_p[:, 0], log_p[:, 1], one, two, g)[0].sum() for g in grid]
+    found = [evidence.log_likelihood(g)[0][0] for g in grid]
+    assert abs(grid[np.argmax(found)] - grid[np.argmax(exact)]) < 0.0025
+    assert abs(grid[np.argmax(found)] - r) < 0.01

@@ -33,7 +33,7 @@ def test_shares(axes: Axes) -> None:
 
 
 def test_promises(axes: Axes) -> None:
-    table = promises(by_hand(), np.random.default_rng(0))
+    table = promises(by_hand())
     plots_asking.draw_promises(axes, table)
     diagonal = axes.lines[0]
     np.testing.assert_allclose(diagonal.get_xdata(), diagonal.get_ydata())

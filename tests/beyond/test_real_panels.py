@@ -10,10 +10,11 @@ import pandas as pd
 import pytest
 
 from siscm.beyond import real_panels
-from siscm.beyond.contest import GRADED, contest, methods
+from siscm.beyond.contest import GRADED, contest, methods, standings
 from siscm.beyond.real_panels import (
     N_FOLDS,
     WEIGHTS,
+    behind,
     development,
     final,
     fitted,
@@ -107,6 +108,18 @@ def test_known_groups_change_graded_sharing_only(panel: Panel, developed: pd.Dat
     pd.testing.assert_frame_equal(found[others], developed[others])
 
 
+def test_behind_is_the_lag_of_one_graded_sharing_after_another(
+    panel: Panel, developed: pd.DataFrame
+) -> None:
+    alone = development(panel, partition=[[expert] for expert in panel.opinions.experts], n_folds=1)
+    developed = developed[: len(alone)]
+    found = behind(developed, alone, 2)
+    rival = standings(developed, 2, rng=np.random.default_rng(0)).loc["marginals"].iloc[0]
+    for name in ("log_loss_more", "log_loss_more_low", "accuracy_less_high"):
+        assert found[name] == pytest.approx(rival[name], abs=2e-6)
+    assert json.loads(json.dumps(found)) == found
+
+
 def test_figures_are_ready_for_json_and_say_what_was_learned(
     panel: Panel, developed: pd.DataFrame
 ) -> None:
@@ -121,7 +134,7 @@ def test_figures_are_ready_for_json_and_say_what_was_learned(
     assert [model["sharing"]["1"], model["sharing"]["0"]] == [shares[0], shares[-1]]
     assert sum(row["n"] for row in model["calibration"]) == 2 * model["opinions"]
     assert scores["pairs"] == len(developed)
-    for by in ("by_instance", "by_target"):
+    for by in ("by_instance", "by_expert"):
         rows = pd.DataFrame(scores[by])
         assert set(rows["weight"]) == set(WEIGHTS)
         assert rows["method"].unique().tolist() == methods(developed)

@@ -22,6 +22,7 @@ from siscm.beyond.worth_asking import (
     policies,
     policy_standings,
     promises,
+    rise_interval,
 )
 from siscm.data.panels import Panel
 from siscm.data.simulate import simulate_panel
@@ -97,22 +98,44 @@ def test_standings_compare_like_with_like() -> None:
 
 
 def test_promises_by_hand() -> None:
-    table = promises(by_hand(), np.random.default_rng(0))
+    table = promises(by_hand())
     assert table.index.tolist() == ["0 to 0.01", "0.01 to 0.05", "0.1 to 0.2", "0.2 to 1"]
     assert table["cases"].tolist() == [1, 1, 1, 1]
     assert table["promised"].tolist() == [0, 0.04, 0.15, 0.3]
     assert table["found"].tolist() == [0, 0, 1, 1]
-    # A single case says nothing about how far another would be off.
-    assert table[["found_low", "found_high"]].isna().all(axis=None)
+    # A single case says next to nothing.
+    assert (table["found_low"] < 0).all()
+    assert (table["found_high"] > table["found"]).sum() == 2
+    assert (table["found_high"] == 1).sum() == 2
 
 
 def test_promises_that_are_kept_are_seen_to_be() -> None:
     rng = np.random.default_rng(1)
-    table = promises(honest(20_000, rng), rng)
+    table = promises(honest(20_000, rng))
     assert len(table) == 4
     np.testing.assert_allclose(table["found"], table["promised"], atol=0.01)
     assert (table["found_low"] <= table["promised"]).sum() >= 3
     assert (table["promised"] <= table["found_high"]).sum() >= 3
+
+
+def test_the_interval_of_a_rise_by_hand() -> None:
+    """Of 8 cases 4 turned right and one wrong; with half a case each way, 3 of 10 is the middle."""
+    rise = pd.Series([1.0] * 4 + [-1] + [0] * 3)
+    half = 1.96 * np.sqrt((6 / 10 - 0.3**2) / 10)
+    assert rise_interval(rise) == pytest.approx((0.3 - half, 0.3 + half), abs=1e-4)
+    assert rise_interval(pd.Series([1.0])) == (pytest.approx(-0.51, abs=0.01), 1)
+
+
+@pytest.mark.parametrize(("n", "up", "down"), [(30, 0.01, 0.0), (30, 0.2, 0.1), (800, 1e-3, 1e-3)])
+def test_a_rise_is_in_its_interval_as_often_as_said(n: int, up: float, down: float) -> None:
+    """Where hardly a case changes as well: there a bootstrap's would be a point, and miss."""
+    rng = np.random.default_rng(0)
+    inside = 0
+    for _ in range(1000):
+        rise = rng.choice([1.0, -1, 0], p=[up, down, 1 - up - down], size=n)
+        low, high = rise_interval(pd.Series(rise))
+        inside += low <= up - down <= high
+    assert inside / 1000 > 0.93
 
 
 def test_net_value_by_hand() -> None:
