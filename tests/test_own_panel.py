@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from siscm import Opinions
+from siscm.beyond.own_features import RARE, marginals_for
 from siscm.own_panel import check_files
 
 SAID = [
@@ -614,3 +616,94 @@ def test_a_typographic_minus_is_a_minus(check):
     ).panel
     assert list(panel.opinions.classes) == ["-1", "0", "1"]
     assert panel.X["dose"].tolist() == [-i for i in range(30)]
+
+
+@pytest.mark.parametrize(
+    ("column", "kind"),
+    [
+        ([f"c{i // 2}" for i in range(30)], "category"),  # half as many values as cells
+        (["a", "b", "c", *range(27)], "number"),  # nine in ten are numbers
+        ([f"a b c d{i}" for i in range(30)], "text"),  # four words
+    ],
+)
+def test_a_kind_is_guessed_at_its_threshold_too(check, column, kind):
+    assert check(features=features_table(some=column)).panel.kinds["some"] == kind
+
+
+def test_what_differs_on_new_cases_alone_tells_nothing(check):
+    new = features_table().iloc[:1].assign(instance="new", site="other")
+    checked = check(features=pd.concat([features_table(site="here"), new]))
+    assert only(checked, "hold one value")["where"] == "column site"
+
+
+def test_whether_there_is_a_value_is_a_category(check):
+    panel = check(features=features_table(seen=["yes", None] * 15)).panel
+    assert panel.X["seen"].tolist() == ["yes", ""] * 15
+
+
+def test_where_gaps_were_is_a_column_only_if_it_differs_in_training(check):
+    new = features_table().iloc[:1].assign(instance="new", dose=None)
+    table = pd.concat([features_table(dose=list(range(30))), new])
+    assert "dose is missing" not in check(features=table).panel.X
+    odd = features_table(dose=["a", "b"] * 15)
+    panel = check(features=odd, kinds={"dose": "number"}).panel
+    assert panel.X["dose"].tolist() == [0.0] * 30
+    assert "dose is missing" not in panel.X
+
+
+def test_a_gap_is_told_once_and_what_is_infinite_gets_the_median(check):
+    checked = check(features=features_table(dose=[None, *range(29)]))
+    assert only(checked, "'dose'")["problem"].endswith("gaps, filled with the median")
+    panel = check(features=features_table(dose=["inf", *range(29)])).panel
+    assert panel.X["dose"].tolist() == [14, *range(29)]
+    assert panel.X["dose is missing"].tolist() == [1, *[0] * 29]
+
+
+def test_an_instance_with_opinions_may_lack_all_features(check):
+    table = features_table().astype(object)
+    table.loc[3, list(FEATURES)] = None
+    panel = check(features=table).panel
+    assert len(panel.opinions) == 90
+    assert panel.X.loc["003", "age"] == np.median(np.delete(FEATURES["age"], 3))
+
+
+def test_numbers_beside_categories_have_no_unit():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"x": rng.normal(size=60), "ward": ["a", "b", "c"] * 20})
+    codes = (X[["x"]].to_numpy() + rng.logistic(size=(60, 3)) > 0).astype(int)
+    said, kinds = Opinions.from_codes(codes, X.index), {"x": "number", "ward": "category"}
+    one, other = (
+        marginals_for(known, kinds).fit(known, said).out_of_fold_
+        for known in (X, X.assign(x=1000 * X["x"] + 7))
+    )
+    np.testing.assert_allclose(one, other, atol=1e-4)
+
+
+def test_a_category_is_rare_below_five_opinions():
+    X = pd.DataFrame({"ward": ["five"] * RARE + ["four"] * (RARE - 1) + ["many"] * 20})
+    (columns, _), *_ = (model.steps for model in marginals_for(X, {"ward": "category"}).base)
+    encoder = columns[1].fit(X).named_transformers_["categories"]
+    assert encoder.infrequent_categories_[0].tolist() == ["four"]
+
+
+def test_gaps_do_not_hide_that_commas_part_thousands(check):
+    cost = ["1,234,567", "1,274", *[None] * 28]
+    checked = check(features=features_table(cost=cost), kinds={"cost": "number"})
+    assert only(checked, "thousands parted by a ','")["where"] == "row 2, row 3"
+    assert checked.panel.X["cost"].tolist()[:2] == [1234567, 1274]
+
+
+def test_nine_numbers_in_ten_show_what_commas_part(check):
+    cost = ["1,234,567", "1,274", *range(25), "?", "?", "a"]
+    checked = check(features=features_table(cost=cost))
+    assert only(checked, "thousands parted by a ','")["where"] == "row 2, row 3"
+
+
+def test_after_a_zero_a_comma_is_a_decimal_one(check):
+    dose = [f"0,{i}" for i in range(100, 130)]
+    checked = check(features=features_table(dose=dose))
+    assert checked.problems.empty
+    assert checked.panel.X["dose"].iloc[0] == 0.1
+
+
+# tests/beyond/test_own_files.py

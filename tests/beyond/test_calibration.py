@@ -38,3 +38,8 @@ def test_labels_drawn_from_their_probabilities_are_calibrated_and_doubled_odds_a
     assert calibration_error(table) < 0.01
     sharp = p**2 / (p**2).sum(axis=1, keepdims=True)
     assert calibration_error(calibration(np.log(sharp), said)) > 0.05
+
+
+def test_the_probability_of_a_bin_is_their_mean():
+    table = calibration(np.log([[0.11, 0.89], [0.12, 0.88], [0.19, 0.81]]), np.array([0, 1, 1]))
+    assert table["probability"].tolist() == pytest.approx([0.14, 0.86])

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
 
+from siscm.beyond import graded_sweep as module
 from siscm.beyond.graded_sweep import LIKELIHOOD, MARGINALS, PAPER, TOLERANT, graded_sweep
-from siscm.synthetic.sweep import Cell, grid, sweep
+from siscm.synthetic.sweep import N_TEST, Cell, grid, sweep
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -75,3 +78,34 @@ def test_workers_and_other_runs_change_nothing(small: pd.DataFrame) -> None:
     again = graded_sweep(**(SMALL | {"runs": fewer}), n_jobs=2)
     expected = small[small["s"] == 0.5].reset_index(drop=True)
     pd.testing.assert_frame_equal(again, expected)
+
+
+@pytest.mark.parametrize("m", [100, 200])
+def test_a_tolerance_keeps_together_whom_estimates_tear_apart(m: int) -> None:
+    runs = graded_sweep(
+        runs=grid(1, (m,), (0.1,)), group_sizes=(4, 5, 6), marginals=["an expert alone"]
+    )
+    ari = runs.set_index("rule")["ari"]
+    assert ari[PAPER] < 0.9
+    assert ari[TOLERANT] == 1
+
+
+def test_halves_are_learned_from_their_own_instances(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of them half as many as there are, with the features that are theirs."""
+    seen = []
+
+    def learn(classifier, X, opinions, X_wanted, rng):
+        seen.append(len(X))
+        np.testing.assert_array_equal(X, X_wanted[opinions.instances - N_TEST])
+        return np.full((len(X_wanted), len(opinions.experts), 5), np.log(0.2))
+
+    monkeypatch.setattr(module, "learn", learn)
+    monkeypatch.setattr(module, "N_REPLICATES", 2)
+    graded_sweep(runs=grid(1, (20,), (0.1,)), group_sizes=(2, 2), marginals=["an expert alone"])
+    assert seen == [20, 10, 10]
+
+
+def test_sharing_is_a_mean_over_pairs_of_two() -> None:
+    a, panel = np.array([0.9, 0.8, 0.5, 0.4]), SimpleNamespace(groups=[[0, 1], [2, 3]])
+    found = module._sharing([[0, 1, 2], [3]], a, panel)
+    assert found == pytest.approx({"within": 0.72 / 2, "across": (0.45 + 0.4) / 4})

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy.special import ndtri
 
-from siscm.beyond.contest import GRADED
+from siscm.beyond import ordered_trial as module
+from siscm.beyond.contest import GRADED, contest
 from siscm.beyond.ordered_trial import N_LABELS, QUANTILES, graders, ordered_trial
 from siscm.graded import GradedSISCM
 from siscm.opinions import Opinions
@@ -48,3 +51,44 @@ def test_correlated_noises_suit_graders_and_are_found() -> None:
     assert found[f"{GRADED}, likeliest"] == gaussian
     assert gaussian < found[f"{GRADED}, uniform"] < found[f"{GRADED}, gumbel"] < found["marginals"]
     assert len(found) == 4 + 7
+
+
+def test_graders_lean_and_use_the_scale_each_in_her_own_way() -> None:
+    """Where the ends of the middle grades lie for each, in units of how wide hers are."""
+    _, opinions = graders(np.random.default_rng(0), 4000, 60, error=0.0)
+    mild, grave = ndtri([(opinions.labels <= grade).mean(axis=0) for grade in (0, 3)])
+    assert 0.2 < np.std(grave - mild) < 0.6  # 1 / scale
+    assert 0.15 < np.std(mild) < 0.5  # leaning, beside the spread of severity
+
+
+def test_errors_are_each_graders_own() -> None:
+    _, opinions = graders(np.random.default_rng(0), 4000, 6, error=3.0)
+    alike = np.corrcoef(opinions.labels.T)[np.triu_indices(6, 1)]
+    assert 0.05 < alike.min() < alike.max() < 0.4
+
+
+def test_features_show_half_of_severity() -> None:
+    X, opinions = graders(np.random.default_rng(0), 4000, 40, error=0.0)
+    grade = opinions.labels.mean(axis=1)
+    left = (
+        grade
+        - np.column_stack([X, np.ones(4000)])
+        @ np.linalg.lstsq(np.column_stack([X, np.ones(4000)]), grade, rcond=None)[0]
+    )
+    assert 1 - left.var() / grade.var() == pytest.approx(0.5, abs=0.1)
+
+
+def test_every_panel_is_another_and_a_third_of_its_cases_is_held_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sizes = []
+
+    def watched(model, X, train, test) -> pd.DataFrame:
+        sizes.append((len(train.instances), len(test.instances)))
+        return contest(model, X, train, test)
+
+    monkeypatch.setattr(module, "contest", watched)
+    found = ordered_trial(n_panels=2, n_instances=60, marginals=PooledMarginals(n_folds=2))
+    assert sizes == [(40, 20)] * 2
+    assert found.loc["marginals", 0] != found.loc["marginals", 1]
+    assert found.loc[[f"{GRADED}, gaussian", "marginals"]].lt(5).all(axis=None)  # a mean, no sum

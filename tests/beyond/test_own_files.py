@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from siscm.beyond.own_files import Problems, read_csv, some_of
+from siscm.beyond.own_files import Problems, plain_name, read_csv, some_of, told
 
 WANTED = ["instance", "expert", "label"]
 
@@ -126,3 +126,39 @@ def test_a_line_that_tells_excel_the_separator_is_no_header(tmp_path, hint):
     assert problems.empty
     assert table.to_dict("list") == {"case": ["a"], "doctor": ["b"], "grade": ["1"]}
     assert table.index.tolist() == [3]
+
+
+def test_names_are_told_up_to_forty_characters_and_four_words():
+    assert told("x" * 40) == "x" * 40
+    assert told("x" * 41) == "a name of 41 characters"
+    assert told("a b c d") == "a b c d"
+    assert told("a b c d e") == "a name of 9 characters"
+
+
+def test_what_no_encoding_knows_leaves_a_mark(tmp_path):
+    table, _ = read(tmp_path, b"instance,expert,label\n1,J\x81\xe9,0\n")
+    assert table["expert"].tolist() == ["J\N{REPLACEMENT CHARACTER}é"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-8"])
+@pytest.mark.parametrize("header", ['"instance","expert","label"', "sep=,\ninstance,expert,label"])
+def test_a_byte_order_mark_is_no_part_of_what_follows(tmp_path, encoding, header):
+    table, problems = read(tmp_path, f"\ufeff{header}\n1,José,0\n".encode(encoding))
+    assert problems.empty
+    assert table.to_dict("list") == {"instance": ["1"], "expert": ["José"], "label": ["0"]}
+
+
+def test_columns_without_name_and_content_are_no_problem(tmp_path):
+    table, problems = read(tmp_path, "instance,,expert,,label\n1,,Ann,,0\n")
+    assert list(table.columns) == ["instance", "expert", "label"]
+    assert problems.empty
+
+
+def test_the_columns_wanted_decide_on_the_separator_before_their_number(tmp_path):
+    table, _ = read(tmp_path, "instance;expert;label;a, b, c, d, e\n1;Ann;0;x\n")
+    assert table["expert"].tolist() == ["Ann"]
+
+
+def test_only_the_coding_of_accents_is_made_one():
+    assert plain_name("m\N{SUPERSCRIPT TWO}") == "m\N{SUPERSCRIPT TWO}"
+    assert plain_name("e\u0301") == "\u00e9"

@@ -43,3 +43,8 @@ def test_json_is_refused_by_name_or_read_as_python_reads_it(content: bytes) -> N
         assert_ours(error, "a.json")
     else:
         assert found == json.loads(content.decode("utf-8"))
+
+
+def test_the_key_that_stands_twice_is_named() -> None:
+    with pytest.raises(ValueError, match="the key 'a' stands twice"):
+        read_json(b'{"b": 0, "a": 1, "a": 2}', "a.json")

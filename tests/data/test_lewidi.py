@@ -203,3 +203,13 @@ def test_whatever_stands_in_an_item_it_is_read_or_refused_by_name(key: str, valu
     else:
         assert set(found["label"]) <= {0, 1}
         assert len(found) == 3
+
+
+def test_shares_have_two_decimal_places_and_no_fewer() -> None:
+    """1/8 is 0.12 or 0.13; a share that is off by 0.007 is another."""
+    eight = {"annotators": "A,B,C,D,E,F,G,H", "number of annotations": 8, "hard_label": "0"}
+    eight["annotations"] = "0,0,0,0,0,0,0,1"
+    for soft in ({"0": 0.88, "1": 0.12}, {"0": 0.87, "1": 0.13}):
+        assert len(read({"1": item(soft_label=soft, **eight)}, grouped=False)) == 8
+    with pytest.raises(ValueError, match=r"soft_label for 0 is 0\.34, but 0\.33"):
+        read({"1": item(soft_label={"0": 0.34, "1": 0.66})})

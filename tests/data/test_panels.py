@@ -239,3 +239,14 @@ def test_the_real_md_agreement() -> None:
     assert len(counts) == 819
     assert counts.sum().to_dict() == {"train": 670, "dev": 534, "test": 246}
     assert (counts["test"] & ~counts["train"]).sum() == 148
+
+
+def test_who_changes_her_group_between_files_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hs = "HS-Brexit"
+    good, other = ({"1": item(hs, "0,1", "Ann1,Ann3")} for _ in range(2))
+    other["1"]["other_info"]["annotators group"] = "group2,group1"
+    write_panel(hs, {"train": good, "dev": good, "test": other}, tmp_path, monkeypatch)
+    with pytest.raises(ValueError, match=r"_test.json, item '1': expert 'Ann1' has the group con"):
+        panels.load_lewidi("HS-Brexit")

@@ -7,6 +7,7 @@ import hashlib
 import io
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -440,16 +441,17 @@ def test_a_read_only_folder_is_used_but_not_written(monkeypatch: pytest.MonkeyPa
         assert everything_below(place) == before
 
 
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
 def test_a_full_disk_is_not_taken_for_a_broken_line(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     serve(monkeypatch, "http://127.0.0.1:9/nobody")
 
     def full(*args: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
+        raise OSError(number, "full")
 
     monkeypatch.setattr("pooch.HTTPDownloader.__call__", full)
-    with pytest.raises(OSError, match=r"does not fit on the disk.*No space left") as caught:
+    with pytest.raises(OSError, match=r"does not fit on the disk.*full") as caught:
         registry.download()
     assert not isinstance(caught.value, ConnectionError)
     assert not folder.parent.exists()
@@ -484,3 +486,48 @@ def test_help_and_what_is_unknown_download_nothing(
     assert caught.value.code == code
     assert "usage: python -m siscm.data.registry" in "".join(capsys.readouterr())
     assert asked == []
+
+
+def test_a_tilde_is_the_users_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("SISCM_DATA_DIR", "~/data")
+    assert registry.data_folder() == tmp_path / "data"
+
+
+def test_a_hash_is_compared_to_its_last_digit(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = serve(monkeypatch, "http://127.0.0.1:9/nobody")
+    last = "0" if entry.sha256[-1] != "0" else "1"
+    other = replace(entry, sha256=entry.sha256[:-1] + last)
+    monkeypatch.setattr(registry, "ENTRIES", {PATH: other})
+    put(folder, CONTENT)
+    with pytest.raises(ValueError, match="not the file expected"):
+        registry.locate(PATH)
+
+
+@pytest.mark.parametrize("error", [OSError, ValueError, ImportError])
+def test_errors_of_a_command_are_one_line(
+    error: type[Exception], capsys: pytest.CaptureFixture[str]
+) -> None:
+    def work() -> None:
+        raise error("install it")
+
+    assert registry.exit_code(work, "") == 1
+    assert capsys.readouterr() == ("", "install it\n")
+
+
+def test_a_server_that_never_answers_is_given_up(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry, "_TIMEOUT", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        serve(monkeypatch, f"http://127.0.0.1:{silent.getsockname()[1]}/good")
+        with pytest.raises(ConnectionError, match="no connection, or it broke off"):
+            registry.download()
+
+
+def test_addresses_of_panels_end_as_their_paths_do() -> None:
+    for path, entry in registry.ENTRIES.items():
+        if path.startswith("lewidi/"):
+            assert entry.url.endswith(path.removeprefix("lewidi/"))

@@ -372,3 +372,24 @@ def test_the_targets_are_those_of_the_real_files() -> None:
     counts = opinions_per_split(md)
     unseen = counts.loc[counts["train"] == 0, "test"].sum() / counts["test"].sum()
     assert unseen == pytest.approx(MD_UNSEEN, abs=1e-3)
+
+
+def test_eleven_new_experts_are_both_in_dev_and_in_test(md: Panel) -> None:
+    asked = opinions_per_split(md) > 0
+    assert (asked["dev"] & asked["test"] & ~asked["train"]).sum() == 11
+    assert asked.any(axis=1).all()
+
+
+def test_domains_are_offensive_in_the_order_of_their_names(md: Panel) -> None:
+    domain = md.instances["domain"].to_numpy()[md.opinions.instance_codes]
+    rates = pd.Series(md.opinions.label_codes).groupby(domain).mean()
+    assert rates.index.tolist() == ["A", "B", "C"]
+    assert rates.is_monotonic_increasing
+
+
+def test_ids_do_not_tell_the_planted_groups(md: Panel) -> None:
+    assert md.truth is not None
+    number = {expert: place for place, expert in enumerate(md.opinions.experts)}
+    for group in md.truth.groups:
+        places = [number[expert] for expert in group]
+        assert abs(np.mean(places) - len(number) / 2) < 100

@@ -117,3 +117,12 @@ def test_any_text_gets_finite_features(texts: list[str]) -> None:
     features = pipeline.transform(texts)
     assert features.shape == (len(texts), 3)
     assert np.isfinite(features).all()
+
+
+def test_a_word_counts_by_the_logarithm_of_how_often_it_stands() -> None:
+    texts = ["w00 w01", "w00 w01 w02", "w00 w02 w03", "w01 w03"] * 5
+    tfidf = text_features(2).fit(texts)["tfidf"]
+    often, once = tfidf.transform(["w00 w00 w00 w01", "w00 w01"]).toarray()
+    place = [tfidf.vocabulary_[word] for word in ("w00", "w01")]
+    ratio = (often[place[0]] / often[place[1]]) / (once[place[0]] / once[place[1]])
+    assert ratio == pytest.approx(1 + np.log(3))

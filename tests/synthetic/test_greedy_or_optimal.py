@@ -221,3 +221,18 @@ def test_the_record_is_of_the_whole_grid() -> None:
     # One run has no edge inside a planted group, another's optimum is not proven.
     assert others["runs"].sum() == len(OTHER_SEEDS) * n_runs - 1
     assert others["optimal"].sum() == others["runs"].sum() - 1
+
+
+def test_methods_differ_in_restarts_and_local_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, greedy = [], partition.greedy
+
+    def watched(graph: SimilarityGraph, *args: Any, rng: np.random.Generator, **options: Any):
+        asked.append((args, options))
+        return greedy(graph, *args, rng=rng, **options)
+
+    monkeypatch.setattr(partition, "greedy", watched)
+    compare(4, runs=SOME[:1], n_test=5, group_sizes=SIZES)
+    assert asked[1:] == [((5,), {}), ((50,), {}), ((5,), {"local_search": True})]
+
+
+# test_recovery

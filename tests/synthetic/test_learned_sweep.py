@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from siscm import GumbelMaxSISCM, SimilarityGraph
 from siscm.evaluation import UNIFORM_WEIGHT
 from siscm.opinions import Opinions
+from siscm.synthetic import learned_sweep as module
 from siscm.synthetic.learned_sweep import (
     LEARNERS,
     MARGINALS,
@@ -22,7 +23,7 @@ from siscm.synthetic.learned_sweep import (
     learned_sweep,
 )
 from siscm.synthetic.planted import log_marginals, make_synthetic_panel, sparsify
-from siscm.synthetic.sweep import Cell, grid, sweep
+from siscm.synthetic.sweep import Cell, draw_panel, grid, sweep
 
 SIZES = (2, 3, 1)
 SMALL = {"runs": grid(2, (12, 150), (0.2,)), "n_test": 50}
@@ -166,3 +167,42 @@ def test_copying_is_wrong_as_often_as_two_experts_differ() -> None:
     right = -np.log(1 - UNIFORM_WEIGHT + UNIFORM_WEIGHT / 3)
     wrong = -np.log(UNIFORM_WEIGHT / 3)
     assert losses["log"] == pytest.approx((2 * right + 4 * wrong + 6 * right) / 12)
+
+
+def test_who_infers_by_learned_marginals_is_scored_by_them(frame: pd.DataFrame) -> None:
+    losses = frame.pivot_table(index="marginals", columns="m", values="log_singletons")
+    assert (losses.loc[TRUE] < losses.drop(index=TRUE)).all(axis=None)
+
+
+def test_as_many_opinions_are_learned_from_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = []
+    panel = draw_panel(0, 0, 40)[0]
+
+    def counting(classifier, X, opinions, X_wanted, rng):
+        numbers.append(len(opinions))
+        return log_marginals(X_wanted, panel.weights)
+
+    monkeypatch.setattr(module, "learn", counting)
+    learned_sweep(0, runs=[Cell(0, 20, 0.5)], n_test=2)
+    assert numbers == [20 * 24] * len(LEARNERS)
+
+
+def test_the_error_is_that_of_the_expert_in_the_middle_on_test_instances(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def known(learned: np.ndarray, true: np.ndarray) -> np.ndarray:
+        assert learned.shape == true.shape == (7, 6, 5)
+        return np.tile(np.square([1.0, 2.0, 3.0, 4.0, 20.0, 20.0]), (7, 1))
+
+    monkeypatch.setattr(module, "squared_error", known)
+    found = learned_sweep(
+        0, runs=[Cell(0, 12, 0.2)], n_test=7, marginals=["logit"], group_sizes=SIZES
+    )
+    assert found["error"].tolist() == [3.5]
+
+
+def test_learned_probabilities_have_the_estimators_floor() -> None:
+    assert GumbelMaxSISCM().min_proba == MIN_PROBA
+
+
+# test_greedy_or_optimal

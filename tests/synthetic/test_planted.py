@@ -112,3 +112,11 @@ def test_bad_sizes_and_sparsities_are_refused() -> None:
     gaps = Opinions.from_codes(np.array([[0, -1], [1, 0]]), classes=range(2))
     with pytest.raises(ValueError, match="gaps already"):
         sparsify(gaps, 0.5, rng)
+
+
+def test_everybody_has_habits_of_her_own() -> None:
+    weights = make_synthetic_panel(1, np.random.default_rng(0)).weights
+    assert len(np.unique(weights.reshape(48, -1), axis=0)) == 48
+
+
+# test_sweep_figures

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from siscm import partition
 from siscm.cifar10h.image_sets import hidden_sets
@@ -89,3 +90,28 @@ def test_on_the_twin_meetings_and_marginals_hide_the_planted_groups(twin: Cifar1
         met = pd.crosstab(sets.annotators[name], number).to_numpy() > 0
         assert (met.sum(axis=0) == 1).all()
         assert (met.sum(axis=1) == 1).all()
+
+
+def test_pairs_are_counted_whatever_the_number_of_their_meetings() -> None:
+    together, violations = np.zeros((2, 4, 4), dtype=np.int64)
+    upper = np.triu_indices(4, 1)
+    together[upper] = [1, 2, 9, 0, 1, 2]
+    violations[upper] = [1, 0, 2, 0, 0, 0]
+    graph = SimilarityGraph(
+        pd.Index(range(4)), together + together.T, violations + violations.T, np.zeros((4, 4))
+    )
+    table = recovery.by_image_set(graph, [[0, 1, 2, 3]], dict.fromkeys(range(4), 0))
+    assert table.loc[recovery.SAME_SET].tolist() == [6, 1.5, 1, 2, 3, 6]
+
+
+def test_image_sets_count_alike_in_the_mean() -> None:
+    set_of = {f"{name}{number}": number for number in range(3) for name in "abc"}
+    planted = [[f"a{n}", f"b{n}"] for n in range(3)] + [[f"c{n}"] for n in range(3)]
+    found = [["a0", "b0", "a1", "b1"], ["c0"], ["c1"], ["a2"], ["b2", "c2"]]
+    one = recovery.adjusted_rand([["a2"], ["b2", "c2"]], planted)
+    index = recovery.against_planted(found, planted, set_of)
+    assert index["within image sets"] == pytest.approx((1 + 1 + one) / 3)
+    assert one < 0.5
+
+
+# test_sampling_cost

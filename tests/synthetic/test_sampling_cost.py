@@ -133,3 +133,12 @@ def test_without_an_edge_there_is_no_sign_to_change() -> None:
 def test_draws_are_counted(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="each number of draws must be a whole number of at least"):
         sampling_cost(0, runs=[RUN], **wrong)
+
+
+def test_few_draws_infer_worse_than_the_law() -> None:
+    found = sampling_cost(3, runs=[RUN], **SMALL).groupby("n_samples")["zero_one"]
+    assert found.mean()[20] > found.mean()[np.inf]
+    assert found.nunique()[20] > 1
+
+
+# test_sweep

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import replace
 from functools import partial
 from itertools import permutations, product
@@ -17,6 +18,7 @@ from siscm.synthetic.pair_losses import pair_losses
 from siscm.synthetic.planted import make_synthetic_panel, sparsify
 from siscm.synthetic.sweep import (
     MODELS,
+    N_RESTARTS,
     Cell,
     draw_panel,
     edge_ratio,
@@ -206,3 +208,33 @@ def test_all_opinions_stay_opinions() -> None:
     ]
     assert isinstance(panel.opinions, Opinions)
     np.testing.assert_array_equal((graphs[0] + graphs[1]).violations, graphs[2].violations)
+
+
+def test_a_run_is_scored_as_it_says() -> None:
+    """Where groups found are not those planted, in the second repeat."""
+    cells = [Cell(0, 12, 0.6), Cell(1, 12, 0.6)]
+    ((given, row),) = run_each(lambda given: (given, run_cell(given)), cells, 3, 40, (2, 3, 1))[1:]
+    graph = SimilarityGraph.from_opinions(given.train.log_marginals, given.kept)
+    found = partition.greedy(graph, N_RESTARTS, rng=deepcopy(given.rng))
+    planted = given.train.groups
+    assert sorted(map(sorted, found)) != planted
+    groups = (found, planted, [[h] for h in range(6)])
+    for (loss, by_pair), (model, some) in product(
+        pair_losses(given.test).items(), zip(MODELS, groups, strict=True)
+    ):
+        assert row[f"{loss}_{model}"] == by_pair.all_pairs(some)
+        assert row[f"{loss}_{model}_own_group"] == by_pair.own_group(some)
+
+
+# test_planted
+
+
+def test_losses_can_be_those_of_other_marginals() -> None:
+    """Who takes all to be equally likely expects everybody to say the same, or knows nothing."""
+    panel = make_synthetic_panel(30, np.random.default_rng(0), group_sizes=(2, 1))
+    losses = pair_losses(panel, np.full((30, 3, 5), np.log(0.2)))
+    said = panel.opinions.labels
+    np.testing.assert_allclose(
+        losses["zero_one"].shared, (said[:, :, None] != said[:, None]).mean(axis=0)
+    )
+    np.testing.assert_allclose(losses["log"].alone, np.log(5))

@@ -114,3 +114,21 @@ def test_the_record_is_of_the_whole_grid_and_names_the_papers_claim() -> None:
     assert content["paper"]["from_the_released_code"]["s"] == list(SPARSITIES)
     assert "0.3" in content["ours"]["figures"]["claims"]
     assert {f"zero_one_{model}" for model in MODELS} <= set(SHOWN)
+
+
+def test_what_equals_a_threshold_is_near_and_alike() -> None:
+    runs = pd.DataFrame(
+        {
+            "ari": [0.95, 0.9, 0.8],
+            "edge_ratio": [0.9, 0.6, 0.4],
+            "zero_one_fitted": 0.005,
+            "zero_one_true": 0.0,
+        }
+    )
+    found = claims(runs)
+    assert (found["ari_near_one"], found["losses_alike"]) == (0.3333, 1)
+    assert needed_ratio(runs) == 0.6
+    assert len(list(drift({"a": 1e6}, {"a": 1e6 + 1}, 0.1))) == 1  # not relative to their size
+
+
+# pair_losses, in test_sweep

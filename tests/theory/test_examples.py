@@ -38,3 +38,10 @@ def test_contrary_looks_like_agreement_and_is_the_reverse():
         np.testing.assert_allclose(interventional(scm, 0, asked), [0.5, 0.5])
     would = counterfactual(scm, 0, ONLY_ANN, {ANN: 1}, ONLY_BOB, BOB)
     np.testing.assert_allclose(would, [1, 0])
+
+
+def test_of_the_two_contrary_it_is_bob_who_listens() -> None:
+    assert set_invariance(contrary()).experts == (BOB,)
+
+
+# test_false_alarms

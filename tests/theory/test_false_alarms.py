@@ -279,3 +279,42 @@ def test_the_error_of_marginals_by_hand() -> None:
     np.testing.assert_allclose(squared_error(learned, true), [[0, 4.5, 18], [0, 4.5, 0]])
     shifted = learned + np.arange(6).reshape(2, 3, 1)  # what normalising would take away
     np.testing.assert_allclose(squared_error(shifted, true), squared_error(learned, true))
+
+
+def test_what_an_expert_leans_to_is_the_same_on_every_case() -> None:
+    table = false_alarms.by_meetings(
+        np.random.default_rng(0), [0], [1, 4], n_pairs=1, spread=0, leaning=1
+    )
+    one, four = chances(table, NOT_SIMILAR)[0]
+    assert 0.05 < one < 0.95
+    assert four == pytest.approx(1 - (1 - one) ** 4)
+
+
+def test_training_opinions_are_each_experts_own_and_fewer_the_first_of_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where all labels are equally likely; and of three pairs the error in the middle is told."""
+    given, errors = [], iter([1.0, 4.0, 100.0] * 2)
+
+    def learn(X: np.ndarray, said: np.ndarray, fresh: np.ndarray, *_: object) -> np.ndarray:
+        given.append((X, said))
+        return np.full((2, len(fresh), 3), np.log(1 / 3))
+
+    monkeypatch.setattr(false_alarms, "_learn", learn)
+    monkeypatch.setattr(false_alarms, "squared_error", lambda *_: np.full((2, 4), next(errors)))
+    table = false_alarms.by_training_size(
+        np.random.default_rng(0), (500,), (4,), n_pairs=3, spread=0, leaning=0
+    )
+    assert table["error"].tolist() == [2]
+    assert (given[0][1][0] == given[0][1][1]).mean() == pytest.approx(1 / 3, abs=0.1)
+    given.clear()
+    false_alarms.by_training_size(np.random.default_rng(0), (5, 8), (4,), n_pairs=1)
+    for few, more in zip(*given, strict=True):
+        np.testing.assert_array_equal(few, more[:, :5])
+
+
+def test_habits_are_a_logit_with_an_intercept() -> None:
+    slopes = np.random.default_rng(0).normal(size=(2, 3, 4))
+    p = np.exp(false_alarms._log_marginals(np.array([[0.5, -1.0]]), slopes))
+    score = np.exp(slopes[:, 0] + 0.5 * slopes[:, 1] - slopes[:, 2])
+    np.testing.assert_allclose(p[:, 0], score / score.sum(axis=1, keepdims=True))
