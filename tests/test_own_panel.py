@@ -707,3 +707,40 @@ def test_after_a_zero_a_comma_is_a_decimal_one(check):
 
 
 # tests/beyond/test_own_files.py
+
+
+def test_fifty_labels_are_not_too_many(check):
+    said = said_table().assign(label=[f"grade {i % 50}" for i in range(90)])
+    assert len(check(said).panel.opinions.classes) == 50
+
+
+def test_features_that_stand_twice_are_no_opinions(check):
+    twice = pd.concat([features_table()] * 2)
+    assert only(check(features=twice), "rows that repeat an equal one")["how many"] == 30
+
+
+def test_of_columns_that_differ_by_case_the_first_is_taken(check):
+    said = said_table().rename(columns={"expert": "Expert"}).assign(EXPERT="somebody else")
+    checked = check(said)
+    assert only(checked, "no column 'expert'")["where"] == "column Expert"
+    assert list(checked.panel.opinions.experts) == ["Ann", "Bob", "Cleo"]
+
+
+@pytest.mark.parametrize(("usual", "odd"), [("YES", "yes"), ("yes", "YES")])
+def test_the_usual_spelling_of_a_label_is_the_most_frequent(check, usual, odd):
+    said = said_table().replace({"label": {0: "no", 1: usual}})
+    said.loc[said.index[said["label"] == usual][0], "label"] = odd
+    assert list(check(said).panel.opinions.classes) == sorted(["no", usual])
+
+
+def test_numbers_keep_fifteen_digits(check):
+    checked = check(labelled("1.2345678", "1.2345679"))
+    assert list(checked.panel.opinions.classes) == ["1.2345678", "1.2345679"]
+
+
+def test_minus_zero_is_zero(check):
+    assert list(check(labelled("-0.0", "1")).panel.opinions.classes) == ["0", "1"]
+
+
+def test_labels_written_as_whole_floats_are_no_problem(check):
+    assert check(labelled("1.0", "2.0")).problems.empty
