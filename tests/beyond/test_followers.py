@@ -9,6 +9,7 @@ import pytest
 from scipy.special import softmax
 from strategies import log_dirichlet
 
+from siscm.beyond import followers as module
 from siscm.beyond.followers import Followers, draw_followed
 from siscm.posterior import shared_law
 
@@ -41,6 +42,43 @@ def test_every_set_of_followers_has_its_share(labels: list[int], seed: int) -> N
     number = found.follows @ (2 ** np.arange(4)[::-1])
     shares = np.bincount(number, softmax(found.log_weight), minlength=16)
     np.testing.assert_allclose(shares, by_sets(log_p, said, a), atol=0.05)
+
+
+@pytest.mark.parametrize(
+    ("labels", "seed"), [([0, 1, 2, 2], 2), ([0, 1, 1, 1], 2), ([0, 1, 2, 0], 3)]
+)
+def test_weights_are_right_however_few_the_steps(
+    labels: list[int], seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a single step draws are bad, and only their weights make up for it."""
+    monkeypatch.setattr(module, "_LEAST_STEPS", 1)
+    monkeypatch.setattr(module, "_MOST_STEPS", 1)
+    rng = np.random.default_rng(seed)
+    log_p, a, said = log_dirichlet(rng, (4, 4)), rng.uniform(0.3, 0.99, 4), np.array(labels)
+    found = drawn(log_p, said, a, 40_000, 0)
+    number = found.follows @ (2 ** np.arange(4)[::-1])
+    truth = by_sets(log_p, said, a)
+    shares = np.bincount(number, softmax(found.log_weight), minlength=16)
+    np.testing.assert_allclose(shares, truth, atol=0.012)
+    unweighted = np.bincount(number, minlength=16) / len(number)
+    assert np.abs(unweighted - truth).max() > 0.03
+
+
+def test_beside_those_who_surely_followed_others_may_have() -> None:
+    """The noise of a group: what an expert of it says, against the sum over sets of followers."""
+    rng = np.random.default_rng(1)
+    log_p, log_q = log_dirichlet(rng, (5, 4)), log_dirichlet(rng, (1, 4))
+    said, a = np.array([0, 1, 2, 0, 3]), np.array([1.0, 1.0, 1.0, 0.6, 0.7])
+    truth = np.zeros(4)
+    with np.errstate(divide="ignore"):
+        shares = by_sets(log_p, said, a)
+    for share, follows in zip(shares, product((False, True), repeat=5), strict=True):
+        if share > 0:
+            kept = np.array(follows)
+            truth += share * shared_law(log_p[kept], said[kept], log_q, 512)[0][0]
+    noise, weight = draw_followed(log_p, said, a, 40_000, rng)
+    says = (log_q + noise).argmax(axis=1)
+    np.testing.assert_allclose(np.bincount(says, weight, minlength=4), truth, atol=0.01)
 
 
 def test_camps_that_exclude_each_other_are_weighed_against_each_other() -> None:
