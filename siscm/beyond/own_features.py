@@ -218,8 +218,8 @@ def _filled(
     add("mended", "gaps, filled with the median", restore, gaps)
     numbers = numbers.mask(infinite)
     lost = numbers.isna()
-    middle = numbers[learned].median()
-    out = {name: numbers.fillna(0.0 if np.isnan(middle) else middle)}
+    known = numbers[learned].dropna()
+    out = {name: numbers.fillna(known.median() if len(known) else 0.0)}
     taken = f"{name} is missing" in table.columns  # by a column of the user's
     if lost[learned].any() and not lost[learned].all() and not taken:
         out[f"{name} is missing"] = lost.astype(np.float64)
