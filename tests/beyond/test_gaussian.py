@@ -351,3 +351,21 @@ def test_those_who_are_all_but_copies_are_told_apart(r: float) -> None:
     found = [evidence.log_likelihood(g)[0][0] for g in grid]
     assert abs(grid[np.argmax(found)] - grid[np.argmax(exact)]) < 0.0025
     assert abs(grid[np.argmax(found)] - r) < 0.01
+
+
+def test_without_an_opinion_the_cells_give_back_rare_labels_as_well() -> None:
+    """Their intervals are so narrow that differences of the distribution would be rounding."""
+    log_q = np.log([[0.4, 1e-9, 0.6 - 1e-9], [0.3, 1e-12, 0.7 - 1e-12]])
+    nobody = np.empty((0, 3)), np.empty(0, dtype=int), np.empty(0)
+    found = law_given(*nobody, log_q, np.array([0.7, 0.95]))
+    np.testing.assert_allclose(found, np.exp(log_q), rtol=1e-4)
+
+
+def test_the_grid_is_fine_enough_for_whoever_shares_most() -> None:
+    """Observed somebody who hardly shares, asked somebody who is all but the group's noise."""
+    rng = np.random.default_rng(0)
+    log_p, log_q = log_dirichlet(rng, (1, 3)), log_dirichlet(rng, (1, 3))
+    for a, b in ((0.2, 0.998), (0.998, 0.2)):
+        found = law_given(log_p, np.array([1]), np.array([a]), log_q, np.array([b]))
+        expected = gaussian.law(log_p[0], log_q[0], np.array(1), a * b)
+        np.testing.assert_allclose(found[0], expected, atol=1e-6)
