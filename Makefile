@@ -89,9 +89,9 @@ endef
 test: $(INSTALLED) $(FONTS)  ## all tests: package, doctests, repository, stored notebooks
 	$(call TEST,$(VENV))
 
-test-quick: $(INSTALLED)  ## tests of the package only, no notebooks, stop at the first failure
+test-quick: $(INSTALLED)  ## tests of the package only, without slow ones, stop at the first failure
 	$(SIMULATED) $(ONE_THREAD) $(BIN)/python -m pytest $(PARALLEL) --exitfirst --quiet \
-		--ignore tests/test_book_build.py --ignore tests/test_repository.py
+		-m 'not real_data and not slow' --ignore tests/test_book_build.py --ignore tests/test_repository.py
 
 test-deep: $(INSTALLED)  ## the tests of properties and of broken files, with thousands of cases each (long)
 	$(SIMULATED) $(ONE_THREAD) $(BIN)/python -m pytest $(PARALLEL) --quiet \

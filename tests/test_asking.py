@@ -248,6 +248,7 @@ def test_a_gain_of_nothing_is_promised_as_nothing() -> None:
     np.testing.assert_allclose(table["changes"], 0, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("noise", "k"), [("gumbel", 3), ("gumbel", 5), ("uniform", 5), ("gaussian", 5)]
 )

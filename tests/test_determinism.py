@@ -28,6 +28,8 @@ from siscm import GumbelMaxSISCM, Opinions, gumbel
 from siscm.own_panel import check_files
 from siscm.own_report import make_report
 
+pytestmark = pytest.mark.slow
+
 GROUPS = [[0, 1, 2, 3], [4, 5, 6], [7, 8], [9]]
 N_OWN = 120
 """Instances in the CSV files that the report is about."""

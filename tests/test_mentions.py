@@ -37,6 +37,7 @@ ELSEWHERE = {
     "pip install .",
     "pip install '.[book]'",
     "real_data",  # a marker of pytest, which is strict about its own markers
+    "slow",  # another
     "vX.Y.Z",
 }
 

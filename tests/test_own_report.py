@@ -304,6 +304,7 @@ def test_hs_brexit_runs_through(tmp_path, features):
     assert len(report.cases().second_opinions()) == report.sizes()["new cases"] * 6 * 2
 
 
+@pytest.mark.slow
 def test_md_agreement_runs_through_and_shows_few_of_its_experts(tmp_path, monkeypatch):
     monkeypatch.setattr("siscm.own_report.N_FOLDS", 2)
     checked = check_files(*write_example(load_panel("MD-Agreement"), tmp_path))

@@ -15,6 +15,8 @@ from siscm.cifar10h import extract
 from siscm.cifar10h.pipeline import TWIN_SEED, experiment_kind, load_cifar10h, prepare
 from siscm.cifar10h.twin import Twin, simulate_cifar10h
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass
 class Rehearsal:

@@ -95,6 +95,7 @@ def twin_experiment(twin: Cifar10H) -> Experiment:
     return run(ready.X_train, ready.train, ready.X_test, ready.test)
 
 
+@pytest.mark.slow
 def test_the_twin_gives_the_recorded_figures(twin: Cifar10H, twin_experiment: Experiment) -> None:
     recorded = expected("cifar10h")["twin"]
     found = {**figures(twin_experiment), "raw": raw_figures(twin.raw)}
@@ -105,6 +106,7 @@ def test_the_twin_gives_the_recorded_figures(twin: Cifar10H, twin_experiment: Ex
         assert off == [], f"{part}; if it should be so: `python -m siscm.compendium.record twin`"
 
 
+@pytest.mark.slow
 def test_copying_beats_the_papers_model_on_the_twin(twin_experiment: Experiment) -> None:
     table = twin_experiment.accuracy()["all pairs"]
     assert table["copy"] > table["Gumbel-Max SI-SCM"] > table["GNB + CNB"] > table["GNB"]

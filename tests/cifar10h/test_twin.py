@@ -188,6 +188,7 @@ def test_the_order_in_which_images_are_seen_differs_within_a_set(twin: Twin) -> 
     assert (seen[0].to_numpy() != seen[1].to_numpy()).mean() > 0.9
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_twin_whatever_the_hash_seed(twin: Twin) -> None:
     code = (
         "import sys, numpy as np; sys.path.insert(0, sys.argv[1]); "

@@ -133,6 +133,7 @@ def test_violations_by_meetings_are_counted_pair_by_pair():
     assert violation_counts(model)["median_meetings_of_violating_pairs"] == median
 
 
+@pytest.mark.slow
 def test_same_figures_for_any_threads_and_hash_seed():
     script = (
         "import json, numpy as np; from siscm.compendium.study import *; "

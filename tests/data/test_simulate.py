@@ -333,6 +333,7 @@ for name in ("HS-Brexit", "MD-Agreement"):
 """
 
 
+@pytest.mark.slow
 def test_same_panels_in_fresh_processes() -> None:
     processes = [
         subprocess.Popen(

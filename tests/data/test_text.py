@@ -49,6 +49,7 @@ def in_fresh_process(order: str, threads: str, hash_seed: str) -> npt.NDArray[np
     return np.frombuffer(out).reshape(600, 20)
 
 
+@pytest.mark.slow
 def test_same_numbers_for_any_threads_hash_seed_and_order() -> None:
     first = in_fresh_process("as given", "1", "1")
     assert np.abs(first).max() > 1
