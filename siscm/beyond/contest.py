@@ -116,10 +116,10 @@ def contest(model: GradedSISCM, X: pd.DataFrame, train: Opinions, test: Opinions
         GRADED: graded(model),
         "marginals": marginals_only,
         "copy": copy,
-        "fully shared": one_noise,
+        "one noise for all": one_noise,
         "marginal × table": fit_times_table(learned, said),
         "Dawid–Skene": tuned_dawid_skene(log_p, train),
-        "regression": tuned_regression(features[0], log_p, train, features[1]),
+        "pooled regression": tuned_regression(features[0], log_p, train, features[1]),
         "regression on marginals": fit_regression(learned, said),
     }
     return judged(rules, scored, test)

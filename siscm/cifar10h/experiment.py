@@ -105,7 +105,7 @@ def run(X_train: pd.DataFrame, train: Opinions, X_test: pd.DataFrame, test: Opin
         "copy": copy,
         "one noise for all": one_noise,
         "most frequent label": rivals.fit_most_frequent(train),
-        "Dawid-Skene": rivals.fit_dawid_skene(train),
+        "Dawid–Skene": rivals.fit_dawid_skene(train),
         "pooled regression": rivals.fit_pooled_regression(
             X_train.loc[train.instances].to_numpy(), train, X
         ),

@@ -37,10 +37,10 @@ METHODS = [
     GRADED,
     "marginals",
     "copy",
-    "fully shared",
+    "one noise for all",
     "marginal × table",
     "Dawid–Skene",
-    "regression",
+    "pooled regression",
     "regression on marginals",
 ]
 
@@ -249,10 +249,10 @@ def test_each_method_is_its_rule_learned_from_training_alone(world: World, noise
         GRADED: graded(model)(test),
         "marginals": np.exp(test.log_p_target),
         "copy": np.eye(K)[test.label],
-        "fully shared": np.array(shared),
+        "one noise for all": np.array(shared),
         "marginal × table": fit_times_table(train, said)(test),
         "Dawid–Skene": tuned_dawid_skene(of(world, world.train), world.train)(test),
-        "regression": tuned_regression(
+        "pooled regression": tuned_regression(
             features[0], of(world, world.train), world.train, features[1]
         )(test),
         "regression on marginals": fit_regression(train, said)(test),
@@ -315,7 +315,7 @@ def test_training_does_matter(world: World, table: pd.DataFrame) -> None:
         world.opinions(0, N_TRAIN, altered),
         world.test,
     )
-    learns_nothing = {"marginals", "copy", "fully shared"}
+    learns_nothing = {"marginals", "copy", "one noise for all"}
     for name in METHODS:
         same = np.allclose(found[name, "probability"], table[name, "probability"])
         assert same == (name in learns_nothing), name
@@ -421,7 +421,7 @@ def test_intervals_are_those_of_a_slow_bootstrap(table: pd.DataFrame) -> None:
     found = standings(table, K, rng=np.random.default_rng(1), n_bootstrap=3000)
     slow_rng = np.random.default_rng(2)
     cluster = table["instance", ""].to_numpy()
-    for name in ("marginals", "copy", "regression"):
+    for name in ("marginals", "copy", "pooled regression"):
         row = found.loc[name].iloc[0]
         losses = [log_loss(table[n, "probability"].to_numpy(), K) for n in (name, GRADED)]
         right = [table[n, "right"].to_numpy().astype(float) for n in (name, GRADED)]
@@ -469,7 +469,7 @@ def test_without_a_weight_who_was_certain_and_wrong_has_lost_all(table: pd.DataF
     assert copy["log_loss"] == copy["log_loss_more"] == np.inf
     assert np.isnan(copy[["log_loss_more_low", "log_loss_more_high"]].to_numpy()).all()
     assert copy["accuracy_less_low"] <= copy["accuracy_less"] <= copy["accuracy_less_high"]
-    finite = found.drop(index=[("copy", 0), ("fully shared", 0)])
+    finite = found.drop(index=[("copy", 0), ("one noise for all", 0)])
     assert np.isfinite(finite.to_numpy()).all()
 
 
@@ -489,7 +489,7 @@ def test_graded_sharing_wins_where_it_is_the_truth() -> None:
     assert (rivals["log_loss_more_low"] > 0).all()
     assert found["accuracy"].idxmax() == GRADED
     # Fully shared noise is right as often, and overconfident: worse than the marginals.
-    assert found["log_loss"]["fully shared"] > found["log_loss"]["marginals"]
+    assert found["log_loss"]["one noise for all"] > found["log_loss"]["marginals"]
 
 
 def test_graded_sharing_wins_on_a_simulated_panel_with_learned_marginals() -> None:
