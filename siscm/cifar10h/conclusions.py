@@ -12,7 +12,7 @@ from siscm.cifar10h.experiment import PAPERS_RULES
 from siscm.evaluation import SCENARIOS
 
 ALMOST_ALL = 0.9
-"""Share of the experts from which on this book says "almost all"; the paper has 97 % and more."""
+"""Share of the experts above which this book says "almost all"; the paper has 97 % and more."""
 
 
 def conclusions(figures: Mapping[str, Any]) -> pd.DataFrame:

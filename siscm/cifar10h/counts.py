@@ -65,9 +65,12 @@ def cells(raw: pd.DataFrame) -> IntArray:
     found = []
     for name, n in (("image", N_IMAGES), ("chosen_label", len(CLASSES))):
         values = raw[name].to_numpy()
+        whole = f"column {name!r} should hold whole numbers from 0 to {n - 1}"
+        if values.dtype.kind not in "iu":
+            raise ValueError(f"{whole}; its type is {values.dtype}.")
         # A label too large would be counted as another one of the next image.
-        if values.dtype.kind not in "iu" or not ((values >= 0) & (values < n)).all():
-            raise ValueError(f"column {name!r} should hold whole numbers from 0 to {n - 1}.")
+        if (wrong := (values < 0) | (values >= n)).any():
+            raise ValueError(f"{whole}; row {wrong.argmax() + 1} holds {values[wrong][0]}.")
         found.append(values.astype(np.int64))
     return np.asarray(found[0] * len(CLASSES) + found[1])
 

@@ -32,7 +32,7 @@ MOST_EXPERTS = 300
 """With more experts than this a reading is counted, not fitted: that would take minutes."""
 
 LOG_LEAST = np.log(np.finfo(np.float64).tiny)
-"""Of the smallest number there is, which stands for zero: nothing can be conditioned on that."""
+"""Of the smallest normal number, to which zeros are raised: nothing can be conditioned on zero."""
 
 SYNTHETIC = ("sparsity", "edge ratio of 1", "synthetic scoring", "synthetic samples", "repeats")
 """Differences about the synthetic experiment alone."""
@@ -61,9 +61,10 @@ def effects(data: Cifar10H, prepared: Prepared, done: Experiment) -> pd.DataFram
         ``sizes`` that change, ours → other; ``accuracy``, other minus ours in percentage points,
         for all pairs / same group / different groups, of the rows of Table 1 that the reading is
         about. Empty where a reading cannot touch sizes or accuracy. Where groups change, the last
-        two scenarios hold other pairs than ours. The rows after the list: what drawing changes
-        (paper and code draw, we compute), all of the released code's readings together (its prior
-        that divides taken to be the opinions'), and for scale, other seeds of Algorithm 1.
+        two scenarios hold other pairs than ours. The last rows: what drawing changes (paper and
+        code draw, we compute); and, after the list, all of the released code's readings together
+        (its prior that divides taken to be the opinions'), and for scale, other seeds of Algorithm
+        1.
     """
     rows = [
         {
@@ -139,7 +140,7 @@ def _violations_and_zeros(ours: Replay) -> list[Effect]:
 def _unfloored(ours: Replay) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Marginals without our floor: of training, zeros raised as released; logarithms of the test's.
 
-    These with zeros raised as released, and with zeros that are the smallest number there is.
+    These with zeros raised as released, and with zeros that are the smallest normal number.
     """
     model = copy(ours.done.model).set_params(min_proba=0.0)
     p = released.without_zeros(np.exp(model.log_marginals(ours.prepared.X_train, ours.done.train)))

@@ -100,9 +100,10 @@ def missing_features(
     weights: Weights = "imagenet",
     cache: Path | None = None,
 ) -> npt.NDArray[np.int64]:
-    """Which of the images asked for have not been looked at yet; needs no torch.
+    """Which of the images asked for have not been looked at yet, each once and in order.
 
-    Parameters and errors are those of :func:`extract_features`, which looks at them.
+    Needs no torch, and no weights but to know their hash. Parameters are those of
+    :func:`extract_features`, which looks at them.
     """
     check_images(images)
     wanted = np.unique(np.arange(len(images))[indices])

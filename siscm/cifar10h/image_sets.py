@@ -27,7 +27,7 @@ class HiddenSets:
     Parameters
     ----------
     annotators
-        A row an annotator: ``set``, or -1 if nobody else has exactly her images; ``reshuffle``
+        A row an annotator: ``set``, or -1 if nobody else saw exactly that; ``reshuffle``
         of that set, or -1; how many ``images`` she saw.
     sets
         A row a set: how many ``annotators`` and ``images``; ``reshuffle``; how many images it has
@@ -198,14 +198,18 @@ def hidden_sets(raw: pd.DataFrame) -> HiddenSets:
 
 
 def _numbered(shared: npt.NDArray[np.int32], rows: IntArray) -> tuple[IntArray, IntArray]:
-    """The first annotator of each set, and each annotator's set, or -1."""
+    """The first annotator of each set, and each annotator's set, or -1.
+
+    Whoever saw an image twice lacks another one, so what she saw is not a set.
+    """
     size = shared.diagonal()
-    same = (shared == size) & (shared == size[:, None])
+    whole = size == rows
+    same = (shared == size) & (shared == size[:, None]) & whole & whole[:, None]
     first = same.argmax(axis=1)  # the first annotator with the same images
     firsts = np.unique(first[same.sum(axis=1) > 1])
     number = np.full(len(rows), NO_SET)
     number[firsts] = np.arange(len(firsts))
-    number = number[first]
+    number = np.where(whole, number[first], NO_SET)
     within = (shared[:, firsts] == size[:, None]) & (size[firsts] == rows[:, None])
     within &= (within.sum(axis=1) == 1)[:, None] & (number == NO_SET)[:, None]
     again, of_which = np.nonzero(within)

@@ -69,11 +69,15 @@ class LeftOut:
             return "The counts hold every opinion of the raw file: nobody is left out."
         if not self.explained:
             found = "NOT explained" if self.settled else "Not settled whether explained"
+            who = (
+                f"{len(self.candidates):,} annotators could each be missing with all their "
+                f"opinions, {'and' if self.fit_together else 'but not'} all of them at once"
+                if self.candidates
+                else "no annotator could be missing with all her opinions"
+            )
             return (
                 f"{found} by annotators left out: the raw file has {self.remainder:,} "
-                f"opinions that the counts lack, and lacks {self.negative:,} that they have; "
-                f"{len(self.candidates):,} annotators could each be missing with all their "
-                f"opinions, {'and' if self.fit_together else 'but not'} all of them at once."
+                f"opinions that the counts lack, and lacks {self.negative:,} that they have; {who}."
             )
         certain = "no other annotators would do"
         if self.open:

@@ -26,11 +26,11 @@ SHARES = (
     "70 to 80 %",
     "80 to 90 %",
     "90 to 95 %",
-    "above 95 %",
+    "95 to 100 %",
     "everybody",
 )
 """Ranges of the share of people who gave an image its most frequent label; each begins with its
-lower end, and ``above 95 %`` stops short of everybody."""
+lower end and stops short of its upper one."""
 
 
 def agreement(counts: pd.DataFrame) -> pd.DataFrame:

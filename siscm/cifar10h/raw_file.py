@@ -87,8 +87,8 @@ def read_raw(
     Raises
     ------
     ValueError
-        If it cannot be read, or is not as documented; names file, column and row (1 is the first
-        below the header).
+        If it cannot be read, or is not as documented; names the file, and of wrong cells the
+        column and the first row (1 is the first below the header).
     """
     return check_raw(read_table(content, name), name, image_labels=image_labels, complete=complete)
 
@@ -138,7 +138,7 @@ def check_raw(
     _check_true_labels(opinions, rows, image_labels)
     if complete:
         _check_complete(opinions, source)
-    _check_repeats(opinions, source)
+    _check_repeats(opinions, rows)
     return opinions
 
 
@@ -207,11 +207,14 @@ def _index_column(table: pd.DataFrame, source: str) -> str:
 def _check_true_labels(
     opinions: pd.DataFrame, rows: _Rows, image_labels: npt.ArrayLike | None
 ) -> None:
-    """Each image has one true label: that of the image file, if it is there to compare."""
+    """The true label of each image is that of the image file, if it is there to compare."""
     if image_labels is None:
         return
     image, true = (opinions[column].to_numpy() for column in ("image", "true_label"))
-    expected = np.asarray(image_labels)[image]
+    labels = np.asarray(image_labels)
+    if labels.shape != (N_IMAGES,):
+        raise ValueError(f"image_labels has the shape {labels.shape}; it should be ({N_IMAGES},).")
+    expected = labels[image]
     wrong = expected != true
     if wrong.any():
         first = int(np.argmax(wrong))
@@ -227,7 +230,8 @@ def _check_complete(opinions: pd.DataFrame, source: str) -> None:
     per_annotator = opinions["annotator"].value_counts()
     if len(per_annotator) != N_ANNOTATORS:
         raise ValueError(
-            f"{source} should know {N_ANNOTATORS:,} annotators, but knows {len(per_annotator):,}."
+            f"{source} should know {N_ANNOTATORS:,} annotators, but knows {len(per_annotator):,}; "
+            "is the file cut short, or another version?"
         )
     wrong = per_annotator[per_annotator != IMAGES_EACH].sort_index()
     if len(wrong):
@@ -243,17 +247,19 @@ def _check_complete(opinions: pd.DataFrame, source: str) -> None:
         )
 
 
-def _check_repeats(opinions: pd.DataFrame, source: str) -> None:
+def _check_repeats(opinions: pd.DataFrame, rows: _Rows) -> None:
     """Refuse whoever contradicts herself about an image."""
-    again = opinions.duplicated(["annotator", "image"])
-    same = opinions.duplicated()
-    if (again & ~same).any():
-        row = opinions[again & ~same].iloc[0]
-        said = opinions.loc[
-            (opinions["annotator"] == row["annotator"]) & (opinions["image"] == row["image"]),
-            "chosen_label",
+    again = opinions.duplicated(["annotator", "image"]) & ~opinions.duplicated()
+    if again.any():
+        annotator, image = opinions.loc[again, ["annotator", "image"]].iloc[0]
+        both = (opinions["annotator"] == annotator) & (opinions["image"] == image)
+        said = [
+            f"{CLASSES[label]} in row {row + 1}"
+            for row, label in zip(
+                rows.places[both], opinions.loc[both, "chosen_label"], strict=True
+            )
         ]
         raise ValueError(
-            f"{source}: annotator {row['annotator']} contradicts herself about image "
-            f"{row['image']}: {said.tolist()}."
+            f"{rows.source}: annotator {annotator} contradicts herself about image {image}, "
+            f"{', '.join(said)}; leave out one of these rows, or all of them."
         )

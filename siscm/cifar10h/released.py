@@ -6,9 +6,12 @@ what each one changes in the experiment with real opinions. Draws stand here too
 code take where the package computes the law; :mod:`siscm.synthetic.sampling_cost` measures what
 they cost.
 
-One reading lives elsewhere: the expert filter, in :func:`siscm.cifar10h.preprocessing.preprocess`.
-There the released one is the default, as the paper's numbers of experts and images should have
-come about under it; the paper's sentence is a choice of that function.
+Three readings live elsewhere: how features are scaled
+(:func:`siscm.cifar10h.image_features.image_features`), how the synthetic experiment is scored
+(:meth:`siscm.synthetic.pair_losses.PairLosses.own_group`), and the expert filter, in
+:func:`siscm.cifar10h.preprocessing.preprocess`. There the released one is the default, as the
+paper's numbers of experts and images should have come about under it; the paper's sentence is a
+choice of that function.
 """
 
 from __future__ import annotations

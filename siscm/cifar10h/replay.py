@@ -120,5 +120,5 @@ def all_sizes(
     return opinion_sizes(train, test) | {
         "pairs in violation": int((np.triu(graph.violations) > 0).sum()),
         "groups": len(groups),
-        "singletons": sum(len(group) == 1 for group in groups),
+        "singleton groups": sum(len(group) == 1 for group in groups),
     }

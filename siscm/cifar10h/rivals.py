@@ -87,10 +87,12 @@ def fit_dawid_skene(opinions: Opinions, pseudo: float = 0.1) -> Rule:
 def confusions(
     opinions: Opinions, n_iterations: int = 50, pseudo: float = 0.1
 ) -> tuple[FloatArray, FloatArray]:
-    r"""Dawid and Skene's model, by expectation maximisation from majority votes.
+    r"""Dawid and Skene's model, by expectation maximisation from shares of votes.
 
     Parameters
     ----------
+    n_iterations
+        How often both steps are taken.
     pseudo
         Added to every count.
 

@@ -43,7 +43,7 @@ def over_restarts(
     DataFrame
         A row a run, indexed by ``restarts`` and ``seed``: ``groups``, ``alone``, ``objective``,
         the accuracy of SI-SCM by scenario, and ``likeness``, the mean adjusted Rand index with
-        the other seeds of as many restarts.
+        the other seeds of as many restarts (NaN if there is no other).
     """
     graph, seeds = done.model.graph_, tuple(dict.fromkeys(seeds))  # a repeat tells nothing
     log_p, names = done.log_marginals, done.train.experts
@@ -93,7 +93,9 @@ def over_splits(data: Cifar10H, seeds: Iterable[int] = range(5)) -> pd.DataFrame
         found[seed] = model.partition_
         rows[seed] |= {"experts": len(model.experts_)}
         rows[seed] |= _figures(model, ready.X_test, ready.test, RULES)
-    table = pd.DataFrame.from_dict(rows, orient="index").rename_axis("split")
+    columns = ["images without features", "experts", "groups", "alone", "objective"]
+    columns += [f"{rule}, {scenario}" for rule in RULES for scenario in evaluation.SCENARIOS]
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("split")
     likeness = pd.Series(_likeness(list(found.values())), index=list(found), dtype=float)
     return table.assign(likeness=likeness.reindex(table.index))
 

@@ -84,7 +84,8 @@ class TwinTruth:
     annotator_sets
         (2571, 2): reshuffle and set of each annotator.
     label_distributions
-        (10000, 10): what a typical annotator who looks properly tends to say about each image.
+        (10000, 10): what a typical annotator who looks properly tends to say about each image,
+        stray labels left aside.
     log_marginals
         (514200, 10): :math:`\log P(Y_h \mid X)` of every opinion, by image, then by annotator,
         as :meth:`siscm.opinions.Opinions.to_long` orders them.
@@ -135,9 +136,9 @@ def simulate_cifar10h(
         Where all randomness comes from.
     label_distributions
         How often each label was given to each image, (10000, 10), for example the published
-        counts; by default, confusions made up here. Rows are scaled to sum to 1 and smoothed; an
-        image's true label is its likeliest, save that each class has 1,000 images: the clearest
-        choose first.
+        counts; by default, confusions made up here. Rows are scaled to sum to 1, and marginals
+        smoothed; an image's true label is its likeliest, save that each class has 1,000 images: the
+        clearest choose first.
     """
     if label_distributions is None:
         image_labels = rng.permutation(np.repeat(np.arange(len(CLASSES)), N_IMAGES // len(CLASSES)))

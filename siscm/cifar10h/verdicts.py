@@ -15,6 +15,7 @@ import pandas as pd
 
 from siscm import evaluation
 from siscm.cifar10h.experiment import PAPERS_RULES, Experiment
+from siscm.cifar10h.replay import all_sizes
 from siscm.compendium import pages
 from siscm.compendium.kinds import Data
 
@@ -32,20 +33,13 @@ def figures(done: Experiment) -> dict[str, Any]:
         ``experts_better_off``, by comparison how many and of how many.
     """
     graph = done.model.graph_
-    violations = graph.violations[np.triu_indices(len(graph.experts), 1)]
-    groups = [len(group) for group in done.model.partition_]
+    sizes = all_sizes(done.train, done.test, graph, done.model.partition_)
     lacking = without_same_group_pair(done)
     accuracy = done.accuracy().T.round(6).astype(object)
     return {
         "sizes": {
-            "experts": len(done.train.experts),
-            "training_images": len(done.train.instances),
-            "test_images": len(done.test.instances),
-            "opinions": len(done.train) + len(done.test),
-            "pairs_in_violation": int((violations > 0).sum()),
-            "violating_pairs_of_opinions": int(violations.sum()),
-            "groups": len(groups),
-            "singleton_groups": groups.count(1),
+            **{name.replace(" ", "_"): size for name, size in sizes.items()},
+            "violating_pairs_of_opinions": int(np.triu(graph.violations).sum()),
             "experts_without_same_group_pair": len(lacking),
             "of_these_alone": int(lacking["alone"].sum()),
         },

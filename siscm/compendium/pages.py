@@ -28,7 +28,7 @@ STAMP_INCHES = 0.3
 """Height of the strip at the foot of a figure that is left to its stamp."""
 
 LONG = 25
-"""Characters from which a cell of a table is text to be read from the left."""
+"""Characters above which a cell of a table is text to be read from the left."""
 
 _INTERVAL = re.compile(r"\[([-+.\d]+), ([-+.\d]+)\]")
 """Two numbers that a table's cell may not part over two lines."""

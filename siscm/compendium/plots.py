@@ -17,7 +17,7 @@ from siscm.graph import SimilarityGraph
 from siscm.partition import Step
 
 BLUE, ORANGE, GREY, PALE = "#0173b2", "#de8f05", "#8c8c8c", "#d9d9d9"
-"""Colours that survive colour blindness; every use also differs in shape, line or place."""
+"""Colours that survive colour blindness; lines and marks also differ in shape or place."""
 
 GROUP_COLOURS = (BLUE, ORANGE, "#029e73", "#cc78bc", "#ca9161", "#56b4e9")
 LINE_COLOURS, MARKERS = (*GROUP_COLOURS, "black"), "osD^vPx"
@@ -270,7 +270,7 @@ def draw_pairs(axes: Axes, graph: SimilarityGraph, order: IntArray) -> None:
 def draw_square(
     axes: Axes, code: IntArray, colours: Mapping[str, str], *, ncols: int, title: str | None = None
 ) -> None:
-    """A cell a pair of experts, coloured by its code; a legend on top.
+    """A cell a pair of experts, coloured by its code; a legend on top, the diagonal in grey.
 
     Parameters
     ----------
@@ -281,7 +281,8 @@ def draw_square(
     ncols, title
         Of the legend.
     """
-    colour_map = ListedColormap(list(colours.values()))
+    colour_map = ListedColormap(list(colours.values())).with_extremes(bad=GREY)
+    code = np.ma.masked_array(code, np.eye(len(code), dtype=bool))
     axes.imshow(code, cmap=colour_map, vmin=0, vmax=len(colours) - 1, interpolation="nearest")
     patches = [Patch(facecolor=c, edgecolor=GREY, label=name) for name, c in colours.items()]
     legend_above(axes, ncols, 9 if title else None, handles=patches, title=title)

@@ -62,8 +62,8 @@ def compare(
     """Partition the graphs of some runs of the sweep by every method.
 
     Graphs, and the groups of the method ``greedy``, are those of
-    :func:`siscm.synthetic.sweep.sweep` with this seed. The methods with more restarts or with local
-    search begin with the same restarts, so they are never worse.
+    :func:`siscm.synthetic.sweep.sweep` with this seed, unless ``unmet``. The methods with more
+    restarts or with local search begin with the same restarts, so they are never worse.
 
     Parameters
     ----------
@@ -80,7 +80,8 @@ def compare(
     DataFrame
         A row a run (``repeat``, ``m``, ``s``) and ``method``, of :data:`METHODS`:
 
-        - what :func:`siscm.synthetic.sweep.about` says of it, and ``bound``: no partition into
+        - what :func:`siscm.synthetic.sweep.about` says of it, pairs who never met having no edge
+          there; and ``bound``: no partition into
           cliques has a smaller objective. The same for every method;
         - ``objective`` of the groups found; of those planted infinite if two of a group never
           met, for then they are no cliques. ``gap``, by how much it exceeds the bound, and

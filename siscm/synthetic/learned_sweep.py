@@ -150,8 +150,10 @@ def learned_sweep(
     Raises
     ------
     ValueError
-        As :func:`siscm.synthetic.sweep.run_each`.
+        As :func:`siscm.synthetic.sweep.run_each`; or if there are no such marginals.
     """
+    if not marginals or not set(marginals) <= set(MARGINALS):
+        raise ValueError(f"marginals are {list(marginals)}; they must be some of {MARGINALS}.")
     function = partial(_rows, marginals=marginals)
     rows = chain(*run_each(function, runs, seed, n_test, group_sizes, n_jobs))
     return pd.DataFrame(rows).rename(columns=lambda name: name.replace("_true", "_planted"))

@@ -80,6 +80,8 @@ def make_synthetic_panel(
     ValueError
         If a number, of a group's experts too, is no positive whole one.
     """
+    if not len(group_sizes):
+        raise ValueError("group_sizes is empty; give at least one group.")
     for size in (n_instances, n_classes, n_features, *group_sizes):
         check_count(size, "each size")
     ends = np.cumsum(group_sizes)

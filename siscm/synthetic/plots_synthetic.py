@@ -74,8 +74,8 @@ def draw_methods(upper: Axes, lower: Axes, frame: pd.DataFrame) -> None:
     Parameters
     ----------
     upper
-        By how much the objective exceeds the best there is: of the algorithm, with ten times the
-        restarts, and with a local search.
+        By how much the objective exceeds the bound, below which none is: of the algorithm, with
+        ten times the restarts, and with a local search.
     lower
         How alike the groups are to those planted: of the algorithm, and of the best partition,
         joined by a line if they differ.
@@ -89,7 +89,7 @@ def draw_methods(upper: Axes, lower: Axes, frame: pd.DataFrame) -> None:
     lower.vlines(runs.index, runs["ari", "greedy"], runs["ari", "exact"], color=GREY, linewidth=1.5)
     for i, method in ((0, "greedy"), (3, "exact")):
         draw_line(lower, runs["ari", method], i, method, **_HOLLOW)
-    for axes, words in ((upper, "objective above the best"), (lower, "ARI with planted groups")):
+    for axes, words in ((upper, "objective above its bound"), (lower, "ARI with planted groups")):
         axes.set_xlim(0, 1.03)
         finish_lines(axes, "edge ratio $r$", words)
     upper.set_ylim(bottom=-1)
@@ -115,7 +115,7 @@ def draw_cost(axes: Axes, figures: Mapping[str, float]) -> None:
         linear = seconds.index * (seconds.iloc[-1] / seconds.index[-1])
         axes.plot(seconds.index, linear, "--", color=LINE_COLOURS[i])
     axes.set(xscale="log", yscale="log")
-    finish_lines(axes, "edges", "seconds, search")
+    finish_lines(axes, "edges", "seconds of the search")
 
 
 def draw_sampling(upper: Axes, lower: Axes, frame: pd.DataFrame) -> None:

@@ -129,10 +129,19 @@ def graph_of_truth(truth: TwinTruth, raw: pd.DataFrame, opinions: Opinions) -> S
         Of the twin: all its opinions.
     opinions
         Some of them, by annotator and image.
+
+    Raises
+    ------
+    ValueError
+        If one of them is not among the twin's.
     """
     every = pd.MultiIndex.from_frame(raw[["image", "annotator"]]).sort_values()
     wanted = pd.MultiIndex.from_frame(opinions.to_long()[["instance", "expert"]])
-    return SimilarityGraph.from_opinions(truth.log_marginals[every.get_indexer(wanted)], opinions)
+    place = every.get_indexer(wanted)
+    if (place < 0).any():
+        image, annotator = wanted[place < 0][0]
+        raise ValueError(f"annotator {annotator} of the twin has no opinion about {image}.")
+    return SimilarityGraph.from_opinions(truth.log_marginals[place], opinions)
 
 
 def _paired(number: IntArray) -> BoolArray:

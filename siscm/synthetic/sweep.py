@@ -148,6 +148,8 @@ def run_each(
     ValueError
         If there is no run, or :func:`draw_panel` refuses the sizes.
     """
+    if not runs:
+        raise ValueError("runs is empty; give at least one.")
     largest, repeats = max(run.n_train for run in runs), {run.repeat for run in runs}
     panels = {k: draw_panel(seed, k, 2 * largest, n_test, group_sizes) for k in repeats}
     tests = ((test,) for _, test in panels.values())
@@ -231,7 +233,8 @@ def sweep(
         A row a run: ``repeat``, ``m``, ``s``; ``opinions``, ``edges``, ``edge_ratio`` (r),
         ``groups``, ``objective`` and ``ari`` of what Algorithm 1 found; and for each loss
         (``zero_one``, ``log``) and model (:data:`MODELS`) its mean over all ordered pairs of
-        experts, and, with the suffix ``_own_group``, over pairs of one group of that model.
+        experts, and, with the suffix ``_own_group``, as the released code scores it
+        (:meth:`siscm.synthetic.pair_losses.PairLosses.own_group`).
 
     Raises
     ------

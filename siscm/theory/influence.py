@@ -35,6 +35,8 @@ def distance(scm: FiniteSCM, asked: Experts) -> float:
         h says them when asked alone. Labels that she cannot say in one of the two worlds are left
         out: there, one of the questions does not arise.
     """
+    if len(asked) < 2:
+        raise ValueError(f"asked holds {len(asked)} expert(s); it takes two for one to influence.")
     distances, weights = [], []
     for x, (h, other) in product(range(scm.n_features), permutations(sorted(asked), 2)):
         alone, instead = frozenset({h}), frozenset({other})

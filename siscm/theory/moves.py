@@ -18,7 +18,7 @@ from siscm.violations import violates
 
 
 def moves(log_p: FloatArray, log_q: FloatArray) -> pd.DataFrame:
-    """Every move between two experts of one group, from the exact law (Theorem in Section 6).
+    """Every move between two experts of one group, from the exact law (Theorem 10).
 
     Parameters
     ----------

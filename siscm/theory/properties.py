@@ -5,7 +5,7 @@ Each returns None if the property holds, by enumeration, and else where it fails
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -39,7 +39,7 @@ class Counterexample:
 
 
 def set_invariance(scm: FiniteSCM) -> Counterexample | None:
-    r"""Set invariance (definition in Section 4): who else is asked changes nobody's answer.
+    r"""Set invariance (Definition 1): who else is asked changes nobody's answer.
 
     For all :math:`\zeta \subseteq \zeta'`, features and noises,
     :math:`f(x, \zeta, u) = (f(x, \zeta', u))_\zeta`.
@@ -112,7 +112,7 @@ def submechanisms(scm: FiniteSCM) -> Counterexample | None:
 
 
 def counterfactual_stability(scm: FiniteSCM, h: int, other: int) -> Counterexample | None:
-    r"""Counterfactual stability for two experts (definition in Section 5).
+    r"""Counterfactual stability for two experts (Definition 5).
 
     If asking :math:`h'` in place of h raises the odds of c against :math:`c'`, or leaves them, then
     h' would not have said :math:`c'` where h said c; for all sets :math:`\zeta \ni h` and
@@ -134,7 +134,7 @@ def counterfactual_stability(scm: FiniteSCM, h: int, other: int) -> Counterexamp
 
 
 def conditional_stability(scm: FiniteSCM, h: int, other: int) -> Counterexample | None:
-    """Conditional stability for two experts (Section 5): the same, seen in data.
+    """Conditional stability for two experts (Definition 6): the same, seen in data.
 
     If the odds of c against c' are at least as high for h' as for h, then h' does
     not say c' where h says c; for all sets that both are asked in.
@@ -155,19 +155,24 @@ def conditional_stability(scm: FiniteSCM, h: int, other: int) -> Counterexample 
 def pairwise_counterfactual_stability(
     scm: FiniteSCM, group: Iterable[int]
 ) -> Counterexample | None:
-    """Counterfactual stability for every two experts of a group (definition in Section 5)."""
-    group = tuple(group)  # read twice
-    _check_experts(scm, *group)
-    # The products and the joint law read the same from either side: each pair once.
-    found = (counterfactual_stability(scm, h, other) for h, other in combinations(group, 2))
-    return next((example for example in found if example is not None), None)
+    """Counterfactual stability for every two experts of a group (Definition 8)."""
+    return _pairwise(scm, group, counterfactual_stability)
 
 
 def pairwise_conditional_stability(scm: FiniteSCM, group: Iterable[int]) -> Counterexample | None:
-    """Conditional stability for every two experts of a group (Section 5)."""
+    """Conditional stability for every two experts of a group (Corollary 3)."""
+    return _pairwise(scm, group, conditional_stability)
+
+
+def _pairwise(
+    scm: FiniteSCM,
+    group: Iterable[int],
+    stability: Callable[[FiniteSCM, int, int], Counterexample | None],
+) -> Counterexample | None:
     group = tuple(group)  # read twice
     _check_experts(scm, *group)
-    found = (conditional_stability(scm, h, other) for h, other in combinations(group, 2))
+    # The products and the joint law read the same from either side: each pair once.
+    found = (stability(scm, h, other) for h, other in combinations(group, 2))
     return next((example for example in found if example is not None), None)
 
 

@@ -86,7 +86,8 @@ def contradicted(base: FiniteSCM, h: int, other: int) -> FiniteSCM | None:
     r"""The same experts, but for one rare noise under which two of them part against the odds.
 
     There h says c, and :math:`h'` says a label d that her odds forbid. How rare it is, is chosen
-    such that the odds stay on that side. None if the two have the same habits: they may part.
+    such that the odds stay on that side. None if their habits are equal,
+    or nearly so: then any such noise moves the odds themselves to the other side.
 
     Raises
     ------

@@ -115,7 +115,8 @@ theorems are counted as one, corollaries by themselves.
 
 Each check is a function of `siscm/theory/theorems.py` that takes one model. Its chapter runs it on
 many random ones and stops if a single one refutes the statement, or if fewer than
-{theorems.SHARE:.0%} of them lie on either side of its premise, or of what a definition defines.
+{theorems.SHARE:.0%} of them lie on either side of its premise, or of what a definition defines,
+or if its right side holds in all of them.
 In `tests/theory/test_theorems.py`, `test_confirmed` runs it again on other models, and
 `test_refuted_when_broken` lets in models without the premise, as the last column says, and sees
 the check fail. To run both for one statement:

@@ -204,9 +204,9 @@ def confirm(cases: pd.DataFrame) -> None:
     Raises
     ------
     AssertionError
-        If a case is an exception. Or if less than a quarter of the cases lie on one side of the
-        premise, or of the equivalence; or if the right side holds in all cases, premise or not:
-        then little was checked.
+        If a case is an exception, or there are none. Or if less than a quarter of the
+        cases lie on one side of the premise, or of the equivalence; or if the right side holds in
+        all cases, premise or not: then little was checked.
     """
     if cases.empty:
         raise AssertionError("there are no cases, so the check says little.")

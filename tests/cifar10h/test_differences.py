@@ -217,7 +217,7 @@ def test_sizes_are_those_of_the_experiment(measured: list[Effect], done: Experim
         "opinions": len(done.train) + len(done.test),
         "pairs in violation": len(pairs),
         "groups": len(groups),
-        "singletons": len([group for group in groups if len(group) == 1]),
+        "singleton groups": len([group for group in groups if len(group) == 1]),
     }
 
 

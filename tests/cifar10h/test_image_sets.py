@@ -140,3 +140,18 @@ def test_classes_that_are_not_dealt_evenly_are_seen() -> None:
     assert found.explained == 90
     assert (found.sets["fewest_of_a_class"] < found.sets["most_of_a_class"]).any()
     assert found.findings()["sets with as many images of each class"] != "30 of 30"
+
+
+def test_two_who_saw_the_same_image_again_are_of_the_set_and_found_none() -> None:
+    image = np.arange(20)
+    again = np.append(image[:-1], 0)
+    raw = pd.DataFrame(
+        {
+            "annotator": np.repeat([3, 4, 0, 1], 20),
+            "image": np.concatenate([image, image, again, again]),
+            "true_label": 0,
+        }
+    )
+    found = hidden_sets(raw)
+    assert found.set_of == dict.fromkeys([0, 1, 3, 4], 0)
+    assert len(found.sets) == 1

@@ -105,6 +105,15 @@ def test_opinions_that_nobody_explains_are_reported() -> None:
     assert found.verdict().startswith("NOT explained by annotators left out: the raw file has 21")
 
 
+def test_with_no_candidate_nobody_is_said_to_be_missing() -> None:
+    raw = table_of({0: ([0, 1], [0, 0]), 1: ([0, 1], [0, 0])})
+    counts = label_counts(raw)
+    counts.iloc[0, 0] -= 1
+    found = find_left_out(raw, counts)
+    assert found.candidates == ()
+    assert found.verdict().endswith("no annotator could be missing with all her opinions.")
+
+
 def test_counts_of_opinions_that_the_file_lacks_are_reported() -> None:
     counts = counts_without(RAW, 3)
     counts.iloc[0, 9] += 2

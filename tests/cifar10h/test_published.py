@@ -46,7 +46,7 @@ def test_shares_fall_into_the_range_that_begins_with_them() -> None:
     found = published.images_by_share(published.agreement(_counts(*rows)))
     assert found[found > 0].to_dict() == {
         "everybody": 1,
-        "above 95 %": 2,
+        "95 to 100 %": 2,
         "90 to 95 %": 2,
         "50 to 60 %": 1,
         "below 50 %": 1,

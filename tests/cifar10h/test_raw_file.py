@@ -294,7 +294,10 @@ def test_a_contradiction_is_refused(table: pd.DataFrame) -> None:
     twice = pd.concat([table, row.to_frame().T], ignore_index=True)
     with pytest.raises(ValueError, match="annotator 0 contradicts herself about image") as caught:
         read(as_csv(twice))
-    assert f"image {row['cifar10_test_test_idx']}: [{said}, {other}]" in str(caught.value)
+    rows = (
+        f"{CLASSES[said]} in row {first(table, attention=0)}, {CLASSES[other]} in row {len(twice)};"
+    )
+    assert f"image {row['cifar10_test_test_idx']}, {rows}" in str(caught.value)
 
 
 # Archives

@@ -114,5 +114,8 @@ def test_a_split_without_features_is_left_out_and_says_so(twin: Cifar10H) -> Non
     table = stability.over_splits(replace(twin, missing=missing, features=never), [3])
     assert table.loc[3, "images without features"] == 5
     assert table["likeness"].isna().all()
+    assert table[["experts", "groups", "alone", "objective"]].isna().all(axis=None)
+    accuracies = [f"{rule}, {s}" for rule in stability.RULES for s in evaluation.SCENARIOS]
+    assert table[accuracies].isna().all(axis=None)
     ready = prepare(twin, seed=3)
     assert asked == [len(ready.train.instances) + len(ready.test.instances)]

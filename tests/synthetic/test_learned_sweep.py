@@ -206,3 +206,9 @@ def test_learned_probabilities_have_the_estimators_floor() -> None:
 
 
 # test_greedy_or_optimal
+
+
+@pytest.mark.parametrize("names", [["logti"], []])
+def test_marginals_that_there_are_not_are_refused_before_anything_runs(names) -> None:
+    with pytest.raises(ValueError, match="they must be some of"):
+        learned_sweep(marginals=names)

@@ -101,6 +101,8 @@ def test_labels_in_no_order_stay_in_none() -> None:
 
 
 def test_bad_sizes_and_sparsities_are_refused() -> None:
+    with pytest.raises(ValueError, match="group_sizes is empty"):
+        make_synthetic_panel(10, np.random.default_rng(0), group_sizes=())
     rng = np.random.default_rng(0)
     for n, wrong in ((0, {}), (10.0, {}), (5, {"n_classes": 0}), (5, {"group_sizes": (3, 0)})):
         with pytest.raises(ValueError, match="each size must be a whole number of at least 1"):

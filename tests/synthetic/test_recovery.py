@@ -115,3 +115,12 @@ def test_image_sets_count_alike_in_the_mean() -> None:
 
 
 # test_sampling_cost
+
+
+def test_opinions_of_nobody_in_the_twin_are_refused(twin: Cifar10H) -> None:
+    assert twin.truth is not None
+    stranger = Opinions.from_long(
+        pd.DataFrame({"i": [7], "h": [9999], "y": [0]}), "i", "h", "y", classes=range(10)
+    )
+    with pytest.raises(ValueError, match="annotator 9999 of the twin has no opinion about 7"):
+        recovery.graph_of_truth(twin.truth, twin.raw, stranger)

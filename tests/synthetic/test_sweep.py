@@ -238,3 +238,8 @@ def test_losses_can_be_those_of_other_marginals() -> None:
         losses["zero_one"].shared, (said[:, :, None] != said[:, None]).mean(axis=0)
     )
     np.testing.assert_allclose(losses["log"].alone, np.log(5))
+
+
+def test_no_run_is_refused() -> None:
+    with pytest.raises(ValueError, match="runs is empty"):
+        sweep(runs=[])

@@ -99,3 +99,8 @@ def test_either_of_two_may_be_the_one_who_spoke():
     """
     base = FiniteSCM.from_submechanisms(np.array([[[0, 1]], [[0, 0]]]), np.ones(1), 2)
     assert distance(herding(base, 1.0), BOTH) == pytest.approx(1 / 3)
+
+
+def test_one_expert_alone_influences_nobody():
+    with pytest.raises(ValueError, match=r"asked holds 1 expert"):
+        distance(coins(), frozenset({0}))
