@@ -13,24 +13,11 @@ from siscm.checks import IntArray
 from siscm.marginals import Features
 from siscm.names import find, find_all, gaps, given_names, plain
 from siscm.opinions import NOT_ASKED, Opinions
+from siscm.pairs import check_opinions
 from siscm.partition import group_of
 
 _LARGEST = np.float64(1e100)
 """Numbers beyond overflow when a classifier sums up their squares."""
-
-
-def check_opinions(opinions: Any) -> None:
-    """Refuse anything else, such as the table itself.
-
-    Raises
-    ------
-    TypeError
-        Saying how to make them.
-    """
-    if not isinstance(opinions, Opinions):
-        raise TypeError(
-            f"opinions is a {type(opinions).__name__}; make it with Opinions.from_long(table)."
-        )
 
 
 def align_features(X: Any, instances: pd.Index[Any] | None) -> Features:
@@ -56,7 +43,7 @@ def align_features(X: Any, instances: pd.Index[Any] | None) -> Features:
     if values.ndim != 2:
         raise ValueError(
             f"X is a {type(X).__name__} of shape {np.shape(X)}; it must be a DataFrame or a "
-            "two-dimensional array (instances, features)."
+            "two-dimensional array (instances, features); of a sparse one pass X.toarray()."
         )
     if instances is not None and len(values) != len(instances):
         raise ValueError(
@@ -72,7 +59,10 @@ def align_features(X: Any, instances: pd.Index[Any] | None) -> Features:
 def _align_table(X: pd.DataFrame, instances: pd.Index[Any] | None) -> pd.DataFrame:
     for names, what in ((X.index, "instance"), (X.columns, "feature")):
         if not names.is_unique:
-            raise ValueError(f"{what} {plain(names[names.duplicated()][0])!r} stands twice in X.")
+            raise ValueError(
+                f"{what} {plain(names[names.duplicated()][0])!r} stands twice in X; keep one, or "
+                "rename the other."
+            )
     if instances is not None:
         remedy = (
             ". X is aligned by its index: if a column holds the ids, use X.set_index(that column); "
@@ -91,7 +81,7 @@ def _align_table(X: pd.DataFrame, instances: pd.Index[Any] | None) -> pd.DataFra
 
 
 def _refuse_unusable(X: pd.DataFrame) -> None:
-    far = X.select_dtypes("number").abs() > _LARGEST
+    far = X.infer_objects().select_dtypes("number", exclude="timedelta").abs() > _LARGEST
     far = far.reindex(columns=X.columns, fill_value=False)
     wrong = (X.isna() | X.isin([np.inf, -np.inf]) | far).to_numpy(dtype=bool)
     if wrong.any():
@@ -120,11 +110,11 @@ def align_columns(X: Features, names: list[Any] | None, n_features: int) -> Feat
         If a feature is missing or extra; the error names it.
     """
     if isinstance(X, pd.DataFrame) and names is not None:
-        odd = set(X.columns) ^ set(names)
-        if odd:
+        if odd := set(X.columns) ^ set(names):
+            first = min(odd, key=str)
+            where = "is missing from X" if first in names else "in X was not in training"
             raise ValueError(
-                f"feature {plain(min(odd, key=str))!r} is only in one of X and the training "
-                "features; pass the columns that the model was fitted on."
+                f"feature {plain(first)!r} {where}; pass the columns that the model was fitted on."
             )
         return X[names]
     if X.shape[1] != n_features:
@@ -191,7 +181,7 @@ def _label_list(said: Any, instances: pd.Index[Any], expert: Hashable) -> list[A
         raise ValueError(f"expert {expert!r}: pass a list of labels in the order of the rows of X.")
     if not is_list_like(said, allow_sets=False):
         return [said] * len(instances)
-    labels = list(said)
+    labels = [None if label is np.ma.masked else label for label in said]
     if len(labels) != len(instances):
         raise ValueError(
             f"expert {expert!r}: {len(labels)} labels for {len(instances)} instances; pass one "
@@ -224,6 +214,7 @@ def align_experts(opinions: Opinions, experts: pd.Index[Any], classes: pd.Index[
     ValueError
         If an expert is unknown, or the classes are not those of training.
     """
+    check_opinions(opinions)
     if not opinions.classes.equals(classes):
         raise ValueError(
             f"the opinions have the classes {list(opinions.classes)}; the model was fitted "

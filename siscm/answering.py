@@ -53,7 +53,8 @@ class SecondOpinions(ABC):
         Parameters
         ----------
         X
-            A DataFrame indexed by instance, or an array (n, n_features).
+            A DataFrame indexed by instance, aligned by id; or an array (n, n_features), whose rows
+            are taken to be in the order of ``observed.instances``, if ``observed`` has them.
         observed
             Opinions on the same instances, or ``{expert: label}``; for a label may stand a list,
             one for each row of ``X``, with None where she was not asked.

@@ -259,13 +259,14 @@ def trial(
                 },
             }
         )
-    return pd.DataFrame(out)
+    return pd.DataFrame(out, columns=["instance", "spoke", "sure", "gain", *STRATEGIES])
 
 
 def agreement_with_most(opinions: Opinions) -> FloatArray:
-    """(H,): how often each expert says what most of the others on her cases say; ties count half.
+    """(H,): how often each expert says what most of the others on her cases say.
 
-    One agreement and one disagreement are added, so that a few opinions do not make a record.
+    A label that ties counts its share of the tie, a case that nobody else judged half. One
+    agreement and one disagreement are added, so that a few opinions do not make a record.
     """
     h, y = opinions.expert_codes, opinions.label_codes
     others = opinions.votes[opinions.instance_codes]

@@ -23,7 +23,7 @@ def check_log_distribution(log_p: npt.ArrayLike, whose: str) -> FloatArray:
     ValueError
         Naming the first row that holds a NaN or does not sum to 1.
     """
-    values = np.asarray(_unmasked(log_p), dtype=np.float64)
+    values = np.asarray(unmasked(log_p), dtype=np.float64)
     if values.ndim == 0 or values.shape[-1] == 0:
         raise ValueError(f"the {whose} expert's log-marginal needs an axis of labels.")
     with np.errstate(over="ignore"):
@@ -92,7 +92,7 @@ def check_labels(labels: npt.ArrayLike, n_classes: int) -> IntArray:
     ValueError
         Naming the first code that is not in 0, ..., k - 1: a -1 must never mean the last class.
     """
-    label = _unmasked(labels)
+    label = unmasked(labels)
     if not np.issubdtype(label.dtype, np.integer):
         raise ValueError(f"labels must be integer codes, not {label.dtype}.")
     wrong = (label < 0) | (label >= n_classes)
@@ -123,7 +123,7 @@ def _first_row(wrong: BoolArray) -> tuple[tuple[int, ...], str]:
     return row, f"row {row[0] if len(row) == 1 else row}" if row else ""
 
 
-def _unmasked(values: npt.ArrayLike) -> npt.NDArray[Any]:
+def unmasked(values: npt.ArrayLike) -> npt.NDArray[Any]:
     """As an array; a masked value is refused, for NumPy would go on with what lies under it."""
     if np.ma.is_masked(values):
         raise ValueError("a value is masked; fill masked arrays before passing them.")

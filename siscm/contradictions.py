@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from siscm.beyond.ordered import intervals
 from siscm.checks import FloatArray, IntArray
 
 
@@ -38,8 +37,9 @@ class VirtualExperts(NamedTuple):
         Returns
         -------
         array (m, m), or None
-            The largest b such that :math:`\log E_{c_b} \ge \log E_{c_a} + b` follows; None if
-            the bounds contradict each other round a cycle: no noise makes them all say this.
+            Entry (i, j) is the largest :math:`\beta` such that
+            :math:`\log E_{c_j} \ge \log E_{c_i} + \beta` follows; None if the bounds contradict
+            each other round a cycle: no noise makes them all say this.
         """
         bound = self.log_ratio[:, self.said]
         np.fill_diagonal(bound, -np.inf)
@@ -58,13 +58,6 @@ def virtual_experts(log_p: FloatArray, labels: IntArray) -> VirtualExperts:
 def possible(log_p: FloatArray, labels: IntArray) -> bool:
     """Whether some noise makes experts with log-marginals (n, k) say all that they said."""
     return virtual_experts(log_p, labels).bounds() is not None
-
-
-def possible_on_a_line(log_p: FloatArray, labels: IntArray) -> bool:
-    """The same for a noise on a line (:mod:`siscm.beyond.ordered`): whether intervals overlap."""
-    rows = np.arange(len(labels))
-    low, high = (end[rows, labels] for end in intervals(log_p))
-    return bool((low.max(axis=0) < high.min(axis=0)).any())
 
 
 def refusal(

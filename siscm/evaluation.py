@@ -255,7 +255,16 @@ def difference(
     DataFrame
         A row a scenario: ``difference`` in accuracy, and the ends of its 95 % interval,
         ``difference_low`` and ``difference_high``.
+
+    Raises
+    ------
+    ValueError
+        If the two tables are of other pairs, or in another order.
     """
+    which = ["instance", "observed", "target"]
+    if not np.array_equal(pairs[which], other[which]):
+        raise ValueError("the two tables are not of the same pairs in the same order.")
+    other = other.set_index(pairs.index)
     right, other_right = (each["prediction"] == each["truth"] for each in (pairs, other))
     gains = pd.DataFrame({"difference": right.astype(float) - other_right.astype(float)})
     return _with_intervals(pairs, gains, rng)

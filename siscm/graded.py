@@ -12,7 +12,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from siscm.alignment import align_partition, check_opinions
+from siscm.alignment import align_partition
 from siscm.answering import SecondOpinions
 from siscm.beyond.chunks import split
 from siscm.beyond.several import graded_proba
@@ -24,6 +24,7 @@ from siscm.marginals import Features
 from siscm.model import generators
 from siscm.names import as_index, find_all, given_names, plain
 from siscm.opinions import Opinions
+from siscm.pairs import check_opinions
 from siscm.partition import group_of
 from siscm.pooled import PooledMarginals
 
@@ -61,9 +62,9 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
         Draws where more than :data:`siscm.beyond.several.MOST_IN_DOUBT` opinions on one instance
         may share a Gumbel noise, there are more than two labels, and the panel is no small one
         (:data:`siscm.beyond.several.MOST_WAYS`); of more than twenty opinions fewer are taken.
-        Another seed then moves probabilities by up to some hundredths
-        (:mod:`siscm.beyond.followers`). Also the points of an integral where three or more
-        different labels were given; all else is exact.
+        Another seed, or other instances in the same call, then move probabilities by up to some
+        hundredths (:mod:`siscm.beyond.followers`). Also the points of an integral where three or
+        more different labels were given; all else is exact.
     random_state
         Seed of Algorithm 1, of the parts, and of draws.
 
@@ -138,6 +139,7 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
         """
         check_opinions(opinions)
         check_count(self.n_samples, "n_samples")
+        check_count(self.n_restarts, "n_restarts")
         parts_rng, partition_rng, _ = generators(self.random_state)
         given = (
             None if self.partition is None else align_partition(self.partition, opinions.experts)
@@ -183,8 +185,8 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
         for expert, a in zip(experts, values, strict=True):
             if not (isinstance(a, Real) and 0 <= float(a) <= 1):
                 raise ValueError(
-                    f"the sharing of expert {plain(expert)!r} is {plain(a)!r}; it must lie between "
-                    "0 and 1 and be given for every expert."
+                    f"the sharing of expert {plain(expert)!r} is {plain(a)!r}; it must be a number "
+                    "from 0 to 1, one for all or one for each ({expert: number} or a Series)."
                 )
         return np.array(values, dtype=np.float64)
 

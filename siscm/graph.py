@@ -13,7 +13,7 @@ import pandas as pd
 
 from siscm.checks import BoolArray, FloatArray, IntArray
 from siscm.gumbel import counterfactual_probabilities
-from siscm.names import refuse_other_experts
+from siscm.names import plain, refuse_other_experts
 from siscm.opinions import Opinions
 from siscm.pairs import iter_pairs, opinion_marginals
 from siscm.violations import violates
@@ -75,9 +75,9 @@ class SimilarityGraph:
             ``"zero_one"``: whether the likeliest label is not what was said. ``"log"``: minus the
             log-probability of what was said (infinite where a pair violates).
         law
-            The exact law, or an estimate of it, such as the paper's Monte Carlo,
-            :func:`siscm.gumbel.monte_carlo_probabilities`. The weights hang on it, the edges do
-            not.
+            The exact law, or an estimate of it, such as the paper's Monte Carlo: a partial of
+            :func:`siscm.gumbel.monte_carlo_probabilities` that has draws and generator. The
+            weights hang on it, the edges do not.
 
         Raises
         ------
@@ -146,9 +146,10 @@ class SimilarityGraph:
         """
         weights = self.weights
         for a, b in np.argwhere(self.edges & ~np.isfinite(weights)):
+            one, other = plain(self.experts[a]), plain(self.experts[b])
             raise ValueError(
-                f"the edge of experts {self.experts[a]!r} and {self.experts[b]!r} has the weight "
-                f"{weights[a, b]}; only finite weights can be added up."
+                f"the edge of experts {one!r} and {other!r} has the weight {weights[a, b]}; only "
+                "finite weights can be added up."
             )
         return weights
 

@@ -204,7 +204,7 @@ def sample_noise(
     n_classes: int, size: int | tuple[int, ...], rng: np.random.Generator
 ) -> FloatArray:
     """Draw Gumbel(0, 1) noise vectors from the prior: array ``(*size, n_classes)``."""
-    shape = (size,) if isinstance(size, int) else size
+    shape = (size,) if isinstance(size, int | np.integer) else size
     return rng.gumbel(size=(*shape, n_classes))
 
 
@@ -245,7 +245,7 @@ def sample_posterior_noise(
     leading = check_leading_axes(log_p, log_p, code)
     check_possible(np.broadcast_to(log_p, (*leading, k)), np.broadcast_to(code, leading))
     said = np.arange(k) == code[..., None]
-    shape = (size,) if isinstance(size, int) else size
+    shape = (size,) if isinstance(size, int | np.integer) else size
     log_t = np.log(rng.standard_exponential((*shape, *leading, 1)))
     others = np.log(rng.standard_exponential((*shape, *leading, k)))
     at_t = log_p + log_t

@@ -69,8 +69,8 @@ def counterfactual_proba(
     ------
     ValueError
         If no noise makes the observed experts of a group say what they said, if an observed label
-        has probability zero or is no label, if a marginal is no distribution, or if the shapes,
-        groups or method are unknown.
+        has probability zero or is no label, if a marginal is no distribution, if shapes or groups
+        do not fit, or if there is no such method.
     """
     law, law_of_several = laws_of(method, n_samples, rng)
     log_p, codes, names = check_observed(log_marginals, labels, instances, experts, classes)
@@ -173,7 +173,7 @@ def laws_of(
     check_count(n_samples, "n_samples")
     if method == "exact":
         return counterfactual_probabilities, partial(_exact_of_several, n_points=n_samples)
-    if rng is None:
+    if not isinstance(rng, np.random.Generator):
         raise ValueError(
             "method='monte_carlo' needs a generator rng; pass a numpy.random.Generator."
         )

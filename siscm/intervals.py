@@ -27,7 +27,7 @@ def mean_with_interval(
     rng
         Draws the parts; from one state the same ones, whatever the values.
     n_bootstrap
-        How often.
+        How often, at least twice.
 
     Returns
     -------
@@ -38,9 +38,9 @@ def mean_with_interval(
     Raises
     ------
     ValueError
-        If ``n_bootstrap`` is no positive whole number.
+        If ``n_bootstrap`` is no whole number of at least two.
     """
-    n_bootstrap = check_count(n_bootstrap, "n_bootstrap")
+    n_bootstrap = check_count(n_bootstrap, "n_bootstrap", least=2)
     value, low, high = np.nan, np.nan, np.nan
     if len(sizes):
         value = float(totals.sum() / sizes.sum())

@@ -31,7 +31,7 @@ def fit_marginals(
     r"""Learn :math:`P(Y_h \mid X)`: a clone of the classifier for each expert, on her opinions.
 
     An expert who only ever said one label gets a constant marginal, since most classifiers refuse
-    a single class; a warning names her.
+    a single class; a warning says how many, and names the first.
 
     Parameters
     ----------

@@ -12,19 +12,14 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.validation import check_is_fitted
 
 from siscm import inference
-from siscm.alignment import (
-    align_columns,
-    align_experts,
-    align_features,
-    align_partition,
-    check_opinions,
-)
+from siscm.alignment import align_columns, align_experts, align_features, align_partition
 from siscm.answering import SecondOpinions
-from siscm.checks import FloatArray, IntArray
+from siscm.checks import FloatArray, IntArray, check_count
 from siscm.graph import SimilarityGraph
 from siscm.marginals import Features, all_log_marginals, fit_marginals, opinion_log_marginals
 from siscm.names import as_index, plain
 from siscm.opinions import Opinions
+from siscm.pairs import check_opinions
 from siscm.partition import greedy
 
 
@@ -57,7 +52,7 @@ class GumbelMaxSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # sci
         where three or more different labels were observed in one group; all else is exact.
     random_state
         Seed, or ``numpy.random.Generator``, of the partition, of classifiers without a seed of
-        their own, and of Monte Carlo.
+        their own, and of Monte Carlo; with a generator every call draws anew.
     n_jobs
         Experts learned at the same time, as in joblib; the result does not depend on it.
 
@@ -127,6 +122,7 @@ class GumbelMaxSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # sci
         check_opinions(opinions)
         marginal_rng, partition_rng, sampling_rng = generators(self.random_state)
         inference.laws_of(self.method, self.n_samples, sampling_rng)  # refuses now, not later
+        check_count(self.n_restarts, "n_restarts")
         features = align_features(X, opinions.instances)
         given = (
             None if self.partition is None else align_partition(self.partition, opinions.experts)
@@ -153,9 +149,10 @@ class GumbelMaxSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # sci
         Parameters
         ----------
         X
-            A DataFrame indexed by instance, or an array (n, n_features).
+            A DataFrame indexed by instance, or an array (n, n_features); beside opinions in the
+            order of ``opinions.instances``, which :meth:`siscm.Opinions.from_long` sorts.
         opinions
-            If given, one marginal an opinion, aligned by id: what
+            If given, one marginal an opinion: what
             :func:`siscm.evaluation.all_pairs` and
             :meth:`siscm.graph.SimilarityGraph.from_opinions` take.
 

@@ -192,7 +192,8 @@ def learning(panel: OwnPanel, most_cells: int | None, rng: np.random.Generator) 
     panel
         As from :func:`siscm.own_panel.check_files`.
     most_cells
-        Opinions times labels to learn from at most, of random instances; None for all.
+        Opinions times labels to learn from at most, of random instances, though of two for each
+        fold; None for all.
     rng
         Draws the instances.
     """

@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from siscm.checks import FloatArray, IntArray, check_log_distribution
+from siscm.checks import FloatArray, IntArray, check_log_distribution, unmasked
 from siscm.names import plain
 from siscm.opinions import Opinions
 
 BLOCK_PAIRS = 2**16
 """Pairs handled at a time: memory grows with the opinions, not with experts squared."""
+
+
+def check_opinions(opinions: Any) -> None:
+    """Refuse anything else, such as the table itself.
+
+    Raises
+    ------
+    TypeError
+        Saying how to make them.
+    """
+    if not isinstance(opinions, Opinions):
+        raise TypeError(
+            f"opinions is a {type(opinions).__name__}; make it with Opinions.from_long(table)."
+        )
 
 
 def iter_pairs(opinions: Opinions, block: int = BLOCK_PAIRS) -> Iterator[tuple[IntArray, IntArray]]:
@@ -38,7 +53,8 @@ def iter_pairs(opinions: Opinions, block: int = BLOCK_PAIRS) -> Iterator[tuple[I
 
 def rows_of_opinions(log_marginals: npt.ArrayLike, opinions: Opinions) -> FloatArray:
     """One log-marginal an opinion as it was given, unchecked but for its shape."""
-    values = np.asarray(log_marginals, dtype=np.float64)
+    check_opinions(opinions)
+    values = np.asarray(unmasked(log_marginals), dtype=np.float64)
     full = (len(opinions.instances), len(opinions.experts), opinions.n_classes)
     rows = (len(opinions), opinions.n_classes)
     if values.ndim == 3 and values.shape == full:

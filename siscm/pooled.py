@@ -14,6 +14,7 @@ whoever was never seen is the pool; a label never used gets a small probability,
 
 from __future__ import annotations
 
+from copy import copy
 from itertools import product
 from typing import Any, Self
 
@@ -28,13 +29,14 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from siscm.alignment import align_columns, align_experts, align_features, check_opinions
+from siscm.alignment import align_columns, align_experts, align_features
 from siscm.beyond import deviations
 from siscm.beyond.deviations import LEAST, SLOPE_SPREADS, WIDTHS, Prior
 from siscm.checks import FloatArray, IntArray, check_count
 from siscm.marginals import Features, fit_one, floor, is_numeric, predict_one, seeded, take_rows
 from siscm.names import as_index
 from siscm.opinions import Opinions
+from siscm.pairs import check_opinions
 
 STRENGTHS = (0.01, 0.1, 1.0, 10.0)
 """Values of C from which the default pooled classifier takes the best."""
@@ -62,8 +64,8 @@ class PooledMarginals(BaseEstimator):  # type: ignore[misc] # scikit-learn has n
     random_state
         Seed of the folds, and of a base that is random and has no seed of its own.
     own_slopes
-        Whether experts get slopes of their own on features that are numbers. With many features
-        these can take more than half of a fit's time.
+        Whether experts get slopes of their own on features that are numbers by their dtype. With
+        many features these can take more than half of a fit's time.
 
     Attributes
     ----------
@@ -141,7 +143,9 @@ class PooledMarginals(BaseEstimator):  # type: ignore[misc] # scikit-learn has n
         rng = np.random.default_rng(self.random_state)
         fold = np.zeros(len(opinions.instances), dtype=np.int64)
         fold[seen[rng.permutation(len(seen))]] = np.arange(len(seen)) % n_folds
-        out_of_fold = self._learn(features, _Said(opinions, fold, rng))
+        learned = copy(self)  # so that a fit that fails leaves no mixture of two
+        out_of_fold = learned._learn(features, _Said(opinions, fold, rng))
+        self.__dict__.update(vars(learned))
         self.n_features_in_ = features.shape[1]
         self.feature_names_in_ = list(X.columns) if isinstance(X, pd.DataFrame) else None
         self.experts_ = opinions.experts.to_numpy()

@@ -169,12 +169,12 @@ def test_columns_as_in_training() -> None:
     assert np.array_equal(align_columns(X, None, 2), X.to_numpy())
     named = align_columns(X.to_numpy(), ["u", "v"], 2)
     pd.testing.assert_frame_equal(named, X.reset_index(drop=True))
-    for table, feature in (
-        (X[["u"]], "v"),
-        (X.assign(w=0), "w"),
-        (X.rename(columns=str.upper), "U"),
+    for table, problem in (
+        (X[["u"]], "'v' is missing from X"),
+        (X.assign(w=0), "'w' in X was not in training"),
+        (X.rename(columns=str.upper), "'U' in X was not in training"),
     ):
-        with pytest.raises(ValueError, match=f"feature '{feature}' is only in one of X and the tr"):
+        with pytest.raises(ValueError, match=f"feature {problem}"):
             align_columns(table, ["u", "v"], 2)
     for names in (None, ["u", "v"]):
         with pytest.raises(ValueError, match="X has 1 features; the model was fitted on 2"):

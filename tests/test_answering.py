@@ -11,10 +11,10 @@ import pytest
 from sklearn.base import BaseEstimator
 
 from siscm import GumbelMaxSISCM, Opinions
-from siscm.alignment import check_opinions
 from siscm.answering import SecondOpinions
 from siscm.graded import GradedSISCM
 from siscm.marginals import Features
+from siscm.pairs import check_opinions
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 from strategies import log, log_dirichlet, rngs
 
+from siscm.beyond.several import possible_on_a_line
 from siscm.contradictions import (
     Names,
     possible,
-    possible_on_a_line,
     refusal,
     virtual_experts,
 )

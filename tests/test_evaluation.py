@@ -112,7 +112,7 @@ def test_refusals() -> None:
         all_pairs(log_p[:, :3], opinions, PARTITION)
     table = all_pairs(log_p, opinions, PARTITION)
     rng = np.random.default_rng(0)
-    with pytest.raises(ValueError, match="n_bootstrap must be a whole number of at least 1; got 0"):
+    with pytest.raises(ValueError, match="n_bootstrap must be a whole number of at least 2; got 0"):
         summary(table, 3, rng=rng, n_bootstrap=0)
 
 
@@ -249,6 +249,8 @@ def test_a_difference_is_judged_on_the_same_instances() -> None:
     one = pd.DataFrame(
         {
             "instance": np.repeat([f"case {i}" for i in range(60)], 4),
+            "observed": "Ann",
+            "target": "Bob",
             "truth": 1,
             "prediction": np.repeat(rng.integers(2, size=60), 4),
             "probability": 0.5,
@@ -264,6 +266,9 @@ def test_a_difference_is_judged_on_the_same_instances() -> None:
     alone = [summary(pairs, 2, rng=rng).loc["all pairs"] for pairs in (one, better)]
     assert alone[0]["accuracy_high"] > alone[1]["accuracy_low"]  # intervals of each overlap
     assert found.loc["different groups"].tolist() == [0, 0, 0]  # no pair there has changed
+    for others in (one[:100], one.assign(target="Cat"), one[::-1]):
+        with pytest.raises(ValueError, match="not of the same pairs in the same order"):
+            difference(one, others, rng=rng)
 
 
 def test_per_expert_is_the_mean_over_her_pairs() -> None:

@@ -325,7 +325,7 @@ def test_log_marginals_of_opinions_are_aligned_by_id(data: Any, fitted: GradedSI
 @pytest.mark.parametrize(
     ("sharing", "words"),
     [
-        (1.5, "the sharing of expert 'Ann' is 1.5; it must lie between 0 and 1"),
+        (1.5, "the sharing of expert 'Ann' is 1.5; it must be a number from 0 to 1"),
         (-0.1, "the sharing of expert 'Ann' is -0.1"),
         (np.nan, "the sharing of expert 'Ann' is nan"),
         ({"Ann": 0.5, "Bob": 0.5, "Dee": 1}, "the sharing of expert 'Cy' is nan"),
@@ -333,7 +333,7 @@ def test_log_marginals_of_opinions_are_aligned_by_id(data: Any, fitted: GradedSI
         ({**dict.fromkeys(EXPERTS, 0.5), "Zed": 0.5}, "expert 'Zed' is in sharing, but not in"),
         ({**dict.fromkeys(EXPERTS, 0.5), "Bob": "half"}, "the sharing of expert 'Bob' is 'half'"),
         ({**dict.fromkeys(EXPERTS, 0.5), "Bob": None}, "the sharing of expert 'Bob' is None"),
-        ({}, "the sharing of expert 'Ann' is nan; it must .* be given for every expert"),
+        ({}, "the sharing of expert 'Ann' is nan; it must be a number .* one for each"),
         (pd.Series([0.5] * 4), "expert 0 is in sharing, but not in the data"),
         (pd.Series([0.5] * 3, EXPERTS[:3]), "the sharing of expert 'Dee' is nan"),
         (pd.Series([0.5] * 5, [*EXPERTS, "Bob"]), "expert 'Bob' is given twice"),

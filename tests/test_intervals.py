@@ -59,5 +59,5 @@ def test_without_an_interval_the_ends_are_nan(totals: list[float], mean: float) 
 
 
 def test_no_resamples_are_refused() -> None:
-    with pytest.raises(ValueError, match="n_bootstrap must be a whole number of at least 1; got 0"):
+    with pytest.raises(ValueError, match="n_bootstrap must be a whole number of at least 2; got 0"):
         mean_with_interval("x", np.ones(3), np.ones(3), np.random.default_rng(0), 0)

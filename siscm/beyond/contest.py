@@ -179,22 +179,28 @@ def standings(
     weights: Sequence[float] = (UNIFORM_WEIGHT,),
     n_bootstrap: int = 1000,
 ) -> pd.DataFrame:
-    """Log-loss and accuracy of each method, and by how much graded sharing is better.
+    """Log-loss and accuracy of each method, and by how much the first, graded sharing, is better.
 
     Parameters
     ----------
     pairs
         As from :func:`contest`.
+    n_classes
+        How many labels there are.
+    rng
+        Seeds the bootstrap, from one state the same for every method.
     by
         What the bootstrap draws anew: ``"instance"``, or ``"expert"``, observed or asked.
     weights
         Of the uniform distribution mixed in before the log-loss.
+    n_bootstrap
+        How often it is drawn.
 
     Returns
     -------
     DataFrame
         A row a method and ``weight``: ``log_loss``, ``accuracy``; and ``log_loss_more``,
-        ``accuracy_less``, how much worse than graded sharing, with the ends ``_low`` and
+        ``accuracy_less``, how much worse than the first method, with the ends ``_low`` and
         ``_high`` of their 95 % intervals, as of :func:`siscm.intervals.mean_with_interval`, or
         :func:`siscm.beyond.expert_intervals.mean_over_experts`.
 
@@ -220,15 +226,15 @@ def standings(
 
     rows = {}
     for weight in weights:
-        best = None
+        first = None
         for name in methods(pairs):
             loss = log_loss(pairs[name, "probability"].to_numpy(), n_classes, weight)
             right = pairs[name, "right"].to_numpy(dtype=np.float64)
-            best = (loss, right) if best is None else best
+            first = (loss, right) if first is None else first
             rows[name, weight] = {
                 "log_loss": loss.mean(),
                 "accuracy": right.mean(),
-                **lag("log_loss_more", loss - best[0]),
-                **lag("accuracy_less", best[1] - right),
+                **lag("log_loss_more", loss - first[0]),
+                **lag("accuracy_less", first[1] - right),
             }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["method", "weight"])

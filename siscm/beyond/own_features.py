@@ -167,7 +167,7 @@ def _columns(
 
 
 def guess_kind(column: pd.Series[Any]) -> Kind | None:
-    """Number, category or text; None for values that all differ and are neither."""
+    """Number, category or text; None for values that mostly differ and are neither."""
     values = column.dropna()
     if values.empty:
         return "category"

@@ -29,7 +29,7 @@ from siscm.beyond.followers import draw_followed
 from siscm.beyond.noises import Noise, pair_law
 from siscm.beyond.ordered import intervals
 from siscm.checks import BoolArray, FloatArray, IntArray
-from siscm.contradictions import Names, possible, possible_on_a_line, refusal
+from siscm.contradictions import Names, possible, refusal
 from siscm.inference import in_each_group
 from siscm.posterior import shared_law
 
@@ -91,8 +91,8 @@ def cells_on_a_line(
     Returns
     -------
     Cells, or None
-        None if no noise makes the observed experts say what they said; all their sharing is 1
-        then.
+        None if no noise makes the observed experts say what they said, which only those whose
+        sharing is 1 can make impossible.
     """
     rows, m, t = np.arange(len(labels)), len(labels), log_q.size
     low, high = (end[rows, labels] for end in intervals(log_p))
@@ -164,6 +164,13 @@ def impossible(
     sure = a == 1
     law = possible_on_a_line if on_a_line(noise, log_p.shape[1]) else possible
     return refusal(log_p[sure], labels[sure], names, instance, experts[sure], law)
+
+
+def possible_on_a_line(log_p: FloatArray, labels: IntArray) -> bool:
+    """The same for a noise on a line (:mod:`siscm.beyond.ordered`): whether intervals overlap."""
+    rows = np.arange(len(labels))
+    low, high = (end[rows, labels] for end in intervals(log_p))
+    return bool((low.max(axis=0) < high.min(axis=0)).any())
 
 
 def by_followers(
@@ -243,7 +250,7 @@ def graded_proba(
     Raises
     ------
     ValueError
-        If the opinions observed are impossible together: only where all their sharing is 1.
+        If the opinions observed are impossible together: those of experts whose sharing is 1.
     """
     k = log_marginals.shape[-1]
 

@@ -58,7 +58,7 @@ class SharingEvidence:
     Sums over instances, so evidence from other instances can be added: ``evidence + other``.
     Between :data:`NODES` the log-likelihood is a cubic through its values and slopes. For one pair
     of opinions it is off by less than 0.01 for :math:`\lambda` from 0.05 to 0.9, and by less than
-    0.07 outside, unless they are nearly a contradiction or all but impossible apart
+    0.09 outside, unless they are nearly a contradiction or all but impossible apart
     (:math:`\varrho` below -0.95, above 100).
 
     Parameters

@@ -67,7 +67,7 @@ def fit_sharing(
 
     The chunks are read once for each noise tried, and once for the intervals. At any time memory
     holds the chunks at work, what they say, and the evidence of :data:`N_PARTS` parts: for each, at
-    most 160 bytes for every pair of experts who met. The result does not depend on how many work,
+    most 192 bytes for every pair of experts who met. The result does not depend on how many work,
     or where, as ``joblib.parallel_config`` says (see :func:`siscm.beyond.chunks.total`); on how
     instances are dealt out among chunks it depends as on the folds of any cross-validation.
 

@@ -66,15 +66,12 @@ def with_most(
     Raises
     ------
     ValueError
-        If the opinions at hand are impossible together: only where all their sharing is 1.
+        If the opinions at hand are impossible together: those of experts whose sharing is 1.
     """
     k = log_p.shape[1]
     silent = codes == NOT_ASKED
-    if not silent.any():
-        return np.empty((1, 0, k, k))
     said = np.bincount(codes[~silent], minlength=k)
     groups = [np.flatnonzero(number == group) for group in np.unique(number)]
-    order = np.concatenate([group[silent[group]] for group in groups])
 
     def all_cells() -> list[Cells]:
         out = []
@@ -88,6 +85,9 @@ def with_most(
         return out
 
     cells = all_cells()
+    if not silent.any():
+        return np.empty((1, 0, k, k))
+    order = np.concatenate([group[silent[group]] for group in groups])
     steps = max(len(x.weight) for x in cells) * comb(len(order) + k - 1, k) * k**2
     counted, exact = k == 2 or steps <= MOST_COUNTS, on_a_line(noise, k)
     once = counted and exact

@@ -87,8 +87,8 @@ def policies(found: pd.DataFrame, share: float = SHARE) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row a case; columns ``(where, who)``: asking everywhere, about the cases with the largest
-        gains, and about random cases, for which it is the chance.
+        A row a case; columns ``(where, who)``: asking nobody, everywhere, about the cases with
+        the largest gains, and about random cases, for which it is the chance.
     """
     check_share(share, "share")
     nobody = found["nobody"].to_numpy()
@@ -143,7 +143,8 @@ def promises(found: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row an interval of gains between :data:`EDGES` that holds a case: ``cases``;
+        A row an interval of gains between :data:`EDGES` that holds a case, gains below all of them
+        counted with the smallest: ``cases``;
         ``promised``, their mean gain; ``found``, by how much more often the decision was right
         after asking whoever promised it, with the ends ``found_low``, ``found_high`` of its
         interval, as of :func:`rise_interval`.

@@ -88,6 +88,11 @@ def simulate_opinions(
     log_p = np.asarray(log_marginals, dtype=np.float64)
     if log_p.ndim == 3 and log_p.shape[:2] == asked.shape:
         log_p = log_p[i, h]
+    if log_p.ndim != 2 or len(log_p) != len(i):
+        raise ValueError(
+            f"log_marginals has shape {np.shape(log_marginals)}; it should be ({n}, {n_experts}, "
+            f"labels), or ({len(i)}, labels) for the opinions asked for."
+        )
     log_p = check_log_distribution(log_p, "simulated")
     noise = gumbel.sample_noise(log_p.shape[1], (n, len(groups)), rng)
     labels = np.full(asked.shape, NOT_ASKED, dtype=np.int64)

@@ -138,8 +138,10 @@ def test_groups_that_are_no_partition_are_refused(groups: list[list[int]], words
 @pytest.mark.parametrize(
     ("log_p", "words"),
     [
-        (np.log(P)[:2], "could not be broadcast"),
-        (np.log(P)[None, :2], "could not be broadcast"),
+        (np.log(P)[:2], r"has shape \(2, 3\); it should be \(1, 3, labels\), or \(3, labels\)"),
+        (np.log(P)[:1], r"has shape \(1, 3\)"),
+        (np.log(P)[None, :2], r"has shape \(1, 2, 3\)"),
+        (np.log(P)[0], r"has shape \(3,\)"),
         (np.log(2 * P)[None], "sums to 2.0"),
         (np.full((1, 3, 3), np.nan), "sums to nan"),
     ],
