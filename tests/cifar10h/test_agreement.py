@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -86,6 +88,66 @@ def test_annotators_are_compared_with_those_who_saw_the_same() -> None:
     assert agreement.annotator_scores(mine)["agreement"].isna().all()
 
 
+def said(*rows: tuple[str, int, int, int]) -> pd.DataFrame:
+    """Opinions by hand: annotator, image, true label, chosen label."""
+    return pd.DataFrame(rows, columns=["annotator", "image", "true_label", "chosen_label"])
+
+
+FEW = said(
+    *(("Ann", 0, 0, 0), ("Ann", 1, 1, 1), ("Ann", 2, 0, 1)),
+    *(("Bob", 0, 0, 0), ("Bob", 1, 1, 0)),
+    *(("Cem", 2, 0, 0), ("Cem", 3, 1, 1)),
+    ("Dee", 0, 0, 1),
+)
+
+
+def test_full_agreement_is_a_share_of_the_images_that_somebody_left_has_seen() -> None:
+    everybody = ["Ann", "Bob", "Cem", "Dee"]
+    table = agreement.full_agreement(FEW, {"no Cem": ["Cem"], "nobody": everybody})
+    assert table.loc["no Cem"].tolist() == [3, pytest.approx(1 / 3)]
+    assert table.loc["nobody", "annotators"] == 0
+    assert np.isnan(table.loc["nobody", "share"])
+
+
+def test_scores_are_shares_of_what_each_annotator_said() -> None:
+    scores = agreement.annotator_scores(FEW)
+    assert scores["accuracy"].to_dict() == {
+        "Ann": pytest.approx(2 / 3),
+        "Bob": 0.5,
+        "Cem": 1.0,
+        "Dee": 0.0,
+    }
+    # With one other only, Cem has a single pair: it counts.
+    assert scores["agreement"].to_dict() == {
+        "Ann": pytest.approx(1 / 4),
+        "Bob": pytest.approx(1 / 3),
+        "Cem": 0.0,
+        "Dee": 0.0,
+    }
+
+
+def test_profiles_by_hand() -> None:
+    """Of Bob and Dee, who are a group, and Cem; Ann is no expert, but was asked as they were."""
+    codes = [[0, -1, 1], [0, -1, -1], [-1, 0, -1], [-1, 1, -1]]
+    train = Opinions.from_codes(codes, experts=["Bob", "Cem", "Dee"])
+    test = train.select(instances=[1])
+    together, violations = np.array([[0, 0, 3], [0, 0, 1], [3, 1, 0]]), np.zeros((3, 3), dtype=int)
+    violations[0, 2] = violations[2, 0] = 3
+    graph = SimpleNamespace(together=together, violations=violations)
+    model: Any = SimpleNamespace(graph_=graph, partition_=[["Bob", "Dee"], ["Cem"]])
+    done = Experiment(model, train, test, np.zeros((1, 2)), {})
+    table = agreement.profiles(FEW, done, ["Ann", "Dee"])
+    assert table.index.tolist() == ["Bob", "Cem", "Dee"]
+    assert table["group size"].tolist() == [2, 1, 2]
+    assert table["group"].tolist() == ["in a group", "alone", "in a group"]
+    assert table["opinions"].tolist() == [3, 2, 1]
+    assert table["agreement"].tolist() == [pytest.approx(1 / 3), 0.0, 0.0]
+    assert table["accuracy"].tolist() == [0.5, 1.0, 0.0]
+    assert table["met"].tolist() == [1, 1, 2]
+    assert table["in violation"].tolist() == [1, 0, 1]
+    assert table["left out"].tolist() == [False, False, True]
+
+
 def test_profiles_tell_who_is_alone_and_what_she_did(done: Experiment) -> None:
     someone = int(done.train.experts[0])
     table = agreement.profiles(RAW, done, [someone, 10**6])
@@ -114,3 +176,16 @@ def test_the_filter_is_counted_by_image_set() -> None:
     disputed = set(agreement.with_disagreement(RAW)["image"])
     seen = sets.images.loc[sets.images["set"] == 0, "image"]
     assert table.loc["with", "disagreement"] == np.mean([image in disputed for image in seen])
+
+
+def test_who_has_no_set_counts_for_no_set() -> None:
+    lone = said(*((f"lone {n}", 2 * n, 0, 0) for n in range(2)))
+    sets = hidden_sets(
+        pd.concat(
+            [FEW[FEW["annotator"] == "Ann"].assign(annotator=name) for name in ("Eve", "Fay")]
+            + [lone]
+        )
+    )
+    raw = said(("Eve", 0, 0, 0))
+    table = agreement.filter_by_set(raw, sets, pd.Index(["Eve", "lone 0"]), [])
+    assert table.loc["without", ["sets", "annotators", "kept"]].tolist() == [1, 2, 1]
