@@ -46,21 +46,31 @@ def test_counts_come_back_under_their_names(
     assert table.to_numpy().dtype == np.int64
     assert table.to_numpy().sum() == 500_002
     assert list(table.columns[[0, 1, 9]]) == ["airplane", "automobile", "truck"]
+    assert (table.index.name, table.columns.name) == ("image", "label")
+
+
+def test_counts_that_would_have_to_be_unpickled_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(np.zeros((10_000, 10), dtype=object), tmp_path, monkeypatch)
+    with pytest.raises(ValueError, match="pickle"):
+        module.load_cifar10h_counts()
 
 
 def test_images_in_short_integers_are_counted_where_they_are() -> None:
     raw = pd.DataFrame({"image": [6554, 9999, 9999], "chosen_label": [3, 9, 9]})
-    counts = module.label_counts(raw.astype(np.int16))
-    assert counts.to_numpy().sum() == 3
-    assert counts.iloc[6554, 3] == 1
-    assert counts.iloc[9999, 9] == 2
+    for kind in (np.int16, np.uint16):
+        counts = module.label_counts(raw.astype(kind))
+        assert counts.to_numpy().sum() == 3
+        assert counts.iloc[6554, 3] == 1
+        assert counts.iloc[9999, 9] == 2
 
 
 @pytest.mark.parametrize("wrong", [{"image": -1}, {"image": 10_000}, {"chosen_label": 12}])
 def test_what_is_no_image_or_label_is_not_counted_elsewhere(wrong: dict[str, int]) -> None:
     raw = pd.DataFrame({"image": [7], "chosen_label": [2]})
     (name,) = wrong
-    for table in (raw.assign(**wrong), raw.astype({name: float})):
+    for table in (raw.assign(**wrong), raw.astype({name: float}), raw.astype({name: bool})):
         with pytest.raises(ValueError, match=f"column '{name}' should hold whole numbers from 0"):
             module.label_counts(table)
 
