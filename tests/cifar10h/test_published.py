@@ -17,6 +17,7 @@ from siscm.cifar10h.counts import CLASSES, label_counts
 from siscm.cifar10h.pipeline import Cifar10H
 from siscm.compendium.pages import expected
 from siscm.data import registry
+from siscm.data.sources import IMAGES, JPEG_IMAGES
 
 
 def _counts(*rows: dict[str, int]) -> pd.DataFrame:
@@ -51,6 +52,21 @@ def test_shares_fall_into_the_range_that_begins_with_them() -> None:
         "50 to 60 %": 1,
         "below 50 %": 1,
     }
+
+
+def test_each_range_ends_where_the_next_begins() -> None:
+    """Of a hundred people; the rest are divided between two other labels."""
+    lower_ends = [50, 60, 70, 80, 90, 95, 100]
+    rows = [
+        {"cat": n, "dog": (100 - n) // 2, "frog": (101 - n) // 2}
+        for end in lower_ends
+        for n in (end, end - 1)
+    ]
+    found = published.images_by_share(published.agreement(_counts(*rows)))
+    assert found.tolist() == [1, 2, 2, 2, 2, 2, 2, 1]
+    nearly = published.agreement(_counts({"cat": 999, "dog": 1}, {"cat": 1}))
+    assert published.images_by_share(nearly)[["above 95 %", "everybody"]].tolist() == [1, 1]
+    assert nearly[["opinions", "largest_share", "pairs", "agree"]].iloc[1].tolist() == [1, 1, 0, 0]
 
 
 def test_confusions_add_up_opinions_by_what_most_people_said() -> None:
@@ -90,6 +106,47 @@ def test_an_image_seen_once_is_not_disputed() -> None:
     assert list(published.most_disputed(counts).index) == [1]
 
 
+FEW = _counts({"cat": 3, "dog": 1}, {"bird": 2}, {"cat": 1, "dog": 1}, {})
+
+
+def test_figures_by_hand() -> None:
+    found = published.count_figures(FEW)
+    by_share, confusions = found.pop("images_by_share"), found.pop("confusions")
+    assert found == {
+        "opinions": 8,
+        "images": 3,
+        "people": 0.04,
+        "fewest_opinions": 2,
+        "most_opinions": 4,
+        "images_with_disagreement": 2,
+        "full_agreement": pytest.approx(1 / 3),
+        "pairs_agree": (6 + 2) / (12 + 2 + 2),
+        "pairs_agree_where_disputed": 6 / (12 + 2),
+    }
+    once = {"50 to 60 %", "70 to 80 %", "everybody"}
+    assert by_share == {name: int(name in once) for name in published.SHARES}
+    # The third image is taken for a cat, the first of two labels.
+    assert confusions["cat"] == dict.fromkeys(CLASSES, 0) | {"cat": 4, "dog": 2}
+    assert confusions["dog"] == dict.fromkeys(CLASSES, 0)
+
+
+def test_one_in_a_thousand_who_disagrees_is_a_disagreement() -> None:
+    found = published.count_figures(_counts({"cat": 999, "dog": 1}))
+    assert found["images_with_disagreement"] == 1
+    assert found["images_by_share"]["everybody"] == 0
+
+
+def test_figures_of_a_raw_table_by_hand() -> None:
+    rows = [(3, 0, 1), (8, 0, 1), (3, 7, 2), (8, 7, 2), (9, 7, 3), (3, 9, 5), (8, 9, 4)]
+    raw = pd.DataFrame(rows, columns=["annotator", "image", "chosen_label"])
+    assert published.raw_figures(raw) == {
+        "annotators": 3,
+        "images": 3,
+        "opinions": 7,
+        "full_agreement": 0.333333,
+    }
+
+
 def test_figures_of_the_twins_counts_are_those_of_its_opinions(twin: Cifar10H) -> None:
     assert twin.truth is not None
     found = published.count_figures(twin.counts)
@@ -117,6 +174,20 @@ def test_without_real_data_the_figures_are_the_recorded_ones(
     assert found.confusions.to_numpy().sum() == found.figures["opinions"]
 
 
+def test_recorded_figures_are_put_in_the_order_of_ranges_and_classes() -> None:
+    order = CLASSES[::-1]
+    figures = {
+        "images_by_share": {name: n for n, name in enumerate(published.SHARES[::-1])},
+        "confusions": {
+            a: {b: 10 * i + j for j, b in enumerate(order)} for i, a in enumerate(order)
+        },
+    }
+    found = published.Published(figures, "recorded", "")
+    assert found.images_by_share.tolist() == [7, 6, 5, 4, 3, 2, 1, 0]
+    assert found.images_by_share.index.tolist() == list(published.SHARES)
+    assert found.confusions.to_numpy().ravel().tolist() == [*range(99, -1, -1)]
+
+
 def test_with_real_data_they_are_computed_from_the_file(
     twin: Cifar10H, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -136,12 +207,40 @@ def test_a_gallery_without_an_image_file_has_no_pictures(
     shown = published.load_gallery(twin)
     assert shown.pictures is None
     assert shown.kind == "twin"
+    assert shown.counts.equals(published.most_disputed(twin.counts))
     install(twin.counts.to_numpy(), tmp_path, monkeypatch)
     monkeypatch.setenv("SISCM_DATA", "real")
     shown = published.load_gallery(twin)
     assert shown.pictures is None
     assert shown.kind == "real"
     assert "no image file" in shown.source
+
+
+def test_a_gallery_shows_each_image_of_its_counts_rather_as_published(
+    twin: Cifar10H, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(twin.counts.to_numpy()[::-1].copy(), tmp_path, monkeypatch)
+    monkeypatch.setenv("SISCM_DATA", "real")
+    numbered = np.zeros((10_000, 32, 32, 3), dtype=np.uint16)
+    numbered += np.arange(10_000, dtype=np.uint16)[:, None, None, None]
+    labels = np.zeros(10_000, dtype=np.int64)
+    monkeypatch.setattr(published, "load_jpeg_images", lambda: (numbered, labels))
+    monkeypatch.setattr(published, "load_cifar10_images", lambda: (numbered + 20_000, labels))
+    for file, source, first in (
+        (JPEG_IMAGES, "pictures re-encoded as JPEG", 0),
+        (IMAGES, "pictures as published", 20_000),
+    ):
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / file).touch()
+        shown = published.load_gallery(twin)
+        assert (shown.kind, shown.source) == ("real", source)
+        assert shown.pictures is not None
+        assert shown.counts.index.tolist() == (shown.pictures[:, 0, 0, 0] - first).tolist()
+    pd.testing.assert_frame_equal(
+        shown.counts,
+        published.most_disputed(twin.counts[::-1].reset_index(drop=True)),
+        check_names=False,
+    )
 
 
 def test_the_words_hold_every_single_figure() -> None:
