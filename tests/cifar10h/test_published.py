@@ -88,6 +88,14 @@ def test_the_most_frequent_confusions_are_the_largest_outside_the_diagonal() -> 
         ["truck", "automobile"],
     ]
     np.testing.assert_allclose(found["in a thousand"], [80_000 / 989, 40_000 / 949])
+    assert len(published.most_frequent_confusions(table)) == 8
+
+
+def test_a_thousand_is_that_of_the_row() -> None:
+    table = pd.DataFrame([[1, 3], [0, 2]], index=["cat", "dog"], columns=["cat", "dog"])
+    assert published.per_mille(table).to_numpy().tolist() == [[250, 750], [0, 1000]]
+    (one, *_) = published.most_frequent_confusions(table).to_dict("records")
+    assert one == {"image of": "cat", "taken for": "dog", "in a thousand": 750}
 
 
 def test_the_most_disputed_image_of_each_class(twin: Cifar10H) -> None:
@@ -248,6 +256,8 @@ def test_the_words_hold_every_single_figure() -> None:
     words = published.in_words(figures)
     assert len(words) + 1 == sum(not isinstance(value, dict) for value in figures.values())
     assert words["opinions an image"] == "47 to 63"
+    few = published.in_words(published.count_figures(FEW))
+    assert few.tolist() == ["8", "0.04", "3", "2 to 4", "33.3%", "2", "50.0%", "42.9%"]
 
 
 @pytest.mark.real_data
