@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ import pandas as pd
 import pytest
 
 from siscm import Opinions, evaluation
+from siscm.baselines import copy as copy_opinion
+from siscm.baselines import gumbel_max, marginals_only
 from siscm.cifar10h.experiment import PAPERS_RULES, Experiment, run
 from siscm.cifar10h.verdicts import (
     FAILS,
@@ -247,6 +250,37 @@ def test_who_is_on_no_test_image_is_without_a_same_group_pair(small: Experiment)
     assert 4 in without_same_group_pair(done).index
     sizes = figures(done)["sizes"]
     assert {name: sizes[name] for name in _lacking_one_by_one(done)} == _lacking_one_by_one(done)
+
+
+def test_figures_by_hand() -> None:
+    """Ann and Bob are a group, though no test image shows it; Cem and Dee are alone."""
+    experts, groups = ["Ann", "Bob", "Cem", "Dee"], [["Ann", "Bob"], ["Cem"], ["Dee"]]
+    test = Opinions.from_codes([[0, -1, 0, -1], [-1, 1, 1, -1]], experts=experts)
+    violations = np.array([[0, 0, 1, 0], [0, 0, 3, 0], [1, 3, 0, 0], [0, 0, 0, 0]])
+    graph = SimpleNamespace(experts=test.experts, violations=violations)
+    model: Any = SimpleNamespace(graph_=graph, partition_=groups)
+    rules = dict(zip(PAPERS_RULES, (gumbel_max, marginals_only, copy_opinion), strict=True))
+    done = Experiment(model, test, test, np.log(np.tile([0.9, 0.1], (4, 1))), rules)
+    assert without_same_group_pair(done)["alone"].to_dict() == {
+        "Ann": False,
+        "Bob": False,
+        "Cem": True,
+        "Dee": True,
+    }
+    found = figures(done)
+    sizes = found["sizes"]
+    assert (sizes["pairs_in_violation"], sizes["violating_pairs_of_opinions"]) == (2, 4)
+    assert (sizes["groups"], sizes["singleton_groups"]) == (3, 2)
+    assert (sizes["experts_without_same_group_pair"], sizes["of_these_alone"]) == (4, 2)
+    # Cem said 0 and 1, of which the marginal has one; whoever copies is right everywhere.
+    assert found["accuracy"]["GNB"] == {
+        "all pairs": 0.5,
+        "same group": None,
+        "different groups": 0.5,
+    }
+    assert found["accuracy"]["GNB + CNB"]["all pairs"] == 1
+    assert found["experts_better_off"]["SI-SCM above GNB, all pairs"] == [0, 3]
+    assert found["experts_better_off"]["SI-SCM above GNB, same group"] == [0, 0]
 
 
 def test_figures_survive_json_and_can_be_judged(small: Experiment) -> None:
