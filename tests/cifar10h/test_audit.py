@@ -165,6 +165,18 @@ def test_of_a_single_set_nothing_is_compared() -> None:
     assert found.isna().all(axis=None)
 
 
+def test_of_a_single_set_that_others_saw_too_nothing_is_compared_but_rounding() -> None:
+    """Three annotators without a set, each with an image of her own, missed some of its images."""
+    missed = [(a, i) for a in range(5) for i in range(11) if a > 1 and (a + 1) * (i + 2) % 3 == 1]
+    rows = [
+        {"annotator": a, "image": i, "true_label": 0, "chosen_label": int((a, i) in missed)}
+        for a in range(5)
+        for i in [*range(11), *([10 + a] if a > 1 else [])]
+    ]
+    found = outcome(pd.DataFrame(rows), n=99)
+    assert found.loc[HARDER].isna().all()
+
+
 def test_without_sets_nothing_is_tested() -> None:
     raw = handed_out(np.random.default_rng(0))
     alone = raw[raw.groupby("planted_set")["annotator"].transform("min") == raw["annotator"]]
