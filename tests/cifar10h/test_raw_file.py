@@ -121,10 +121,11 @@ def test_columns_that_are_there_twice_are_named(table: pd.DataFrame) -> None:
         ValueError, match=r"several columns 'cifar10_test_test_idx', 'cifar10_test_"
     ):
         read(as_csv(both))
-    again = pd.concat([table, table[["true_label"]]], axis=1)
-    for way in (lambda: read(as_csv(again)), lambda: check_raw(again)):
-        with pytest.raises(ValueError, match="several columns 'true_label'"):
-            way()
+    for name in ("true_label", "cifar10_test_test_idx"):
+        again = pd.concat([table, table[[name]]], axis=1)
+        for way in (read_raw, check_raw):
+            with pytest.raises(ValueError, match=f"several columns '{name}'"):
+                way(as_csv(again) if way is read_raw else again)
 
 
 @pytest.mark.parametrize(
@@ -172,6 +173,29 @@ def test_gaps_in_a_frame_are_refused(table: pd.DataFrame) -> None:
         gappy.loc[row - 1, "chosen_label"] = gap
         with pytest.raises(ValueError, match=rf"row {row}, column 'chosen_label' holds nothing"):
             check_raw(gappy)
+
+
+@pytest.mark.parametrize("odd", ["0_1", 10**400, 1j, [1], [1, 2], {}])
+def test_what_is_no_number_in_a_frame_is_refused(table: pd.DataFrame, odd: object) -> None:
+    row = first(table, attention=0)
+    values = [odd if i == row - 1 else label for i, label in enumerate(table["chosen_label"])]
+    wrong = table.assign(chosen_label=pd.Series(values, dtype=object))
+    with pytest.raises(ValueError, match=rf"row {row}, column 'chosen_label' holds .* from 0 to 9"):
+        check_raw(wrong)
+
+
+@pytest.mark.parametrize("odd", ["frog", "truck", "Cat", 3, None, ["cat", "dog"]])
+def test_a_category_names_the_class_of_its_label_and_no_other(
+    table: pd.DataFrame, odd: object
+) -> None:
+    row = first(table, attention=0)
+    for kind in ("true", "chosen"):
+        wrong = table.astype({f"{kind}_category": object})
+        wrong.loc[row - 1, [f"{kind}_label", f"{kind}_category"]] = [3, "cat"]
+        check_raw(wrong)
+        wrong.at[row - 1, f"{kind}_category"] = odd
+        with pytest.raises(ValueError, match=rf"row {row}, column '{kind}_category' holds"):
+            check_raw(wrong)
 
 
 def test_attention_checks_are_those_without_an_image(table: pd.DataFrame) -> None:
