@@ -324,6 +324,66 @@ def test_a_contradiction_is_refused(table: pd.DataFrame) -> None:
     assert f"image {row['cifar10_test_test_idx']}, {rows}" in str(caught.value)
 
 
+def answers(*rows: tuple[int, int, int]) -> pd.DataFrame:
+    """Who said what about which image, by hand; no attention checks."""
+    annotator, image, said = (np.array(column) for column in zip(*rows, strict=True))
+    true, names = IMAGE_LABELS[image], np.array(CLASSES, dtype=object)
+    return pd.DataFrame(
+        {
+            "annotator_id": annotator,
+            "is_attn_check": 0,
+            "cifar10_test_test_idx": image,
+            "true_label": true,
+            "chosen_label": said,
+            "true_category": names[true],
+            "chosen_category": names[said],
+        }
+    )
+
+
+def test_a_contradiction_is_named_however_often_either_answer_stands_there() -> None:
+    harmless = [(1, 7, 3), (1, 7, 3)]
+    for said in ([4, 5, 5], [5, 5, 4], [4, 4, 5, 5]):
+        with pytest.raises(ValueError, match="contradicts") as caught:
+            check_raw(answers(*harmless, *((2, 8, label) for label in said)))
+        assert (
+            str(caught.value)
+            == f"the table: annotator 2 contradicts herself about image 8: {said}."
+        )
+
+
+def test_the_image_named_is_the_first_whose_label_is_wrong() -> None:
+    table = answers((1, 7, 3), (1, 8, 3), (1, 9, 3))
+    labels = IMAGE_LABELS.copy()
+    labels[[8, 9]] += 1
+    with pytest.raises(ValueError, match=r"row 2, .* image 8 has the true label .* this: 2 of 3"):
+        check_raw(table, image_labels=labels)
+
+
+THREE = [(a, i, 0) for a in (4, 5, 6) for i in (2 * (a - 4), 2 * (a - 4) + 1)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ([*THREE, (7, 0, 0), (7, 1, 0)], "should know 3 annotators, but knows 4"),
+        ([*THREE, (6, 0, 0)], "annotator 6 has 3 opinions; all 3 should have 2"),
+        ([*THREE, (6, 0, 0), (5, 0, 0), (6, 1, 0)], "annotator 5 has 3 opinions"),
+        ([(4, 1, 0), (4, 2, 0), *THREE[2:]], "no opinion about 1 of the 6 images; the first is 0"),
+        ([*THREE[:4], (6, 3, 0), (6, 4, 0)], "no opinion about 1 of the 6 images; the first is 5"),
+    ],
+)
+def test_of_a_complete_file_nothing_is_missing_and_nothing_is_too_much(
+    rows: list[tuple[int, int, int]], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {"N_ANNOTATORS": 3, "IMAGES_EACH": 2, "N_IMAGES": 6}.items():
+        monkeypatch.setattr(raw_file, name, value)
+    assert len(check_raw(answers(*THREE), complete=True)) == 6
+    check_raw(answers(*rows))
+    with pytest.raises(ValueError, match=words):
+        check_raw(answers(*rows), complete=True)
+
+
 # Archives
 
 
