@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -15,6 +18,7 @@ from siscm import Opinions, SimilarityGraph, partition
 from siscm.baselines import Pairs, marginals_only
 from siscm.cifar10h import released
 from siscm.cifar10h.rivals import fit_product_with_cnb
+from siscm.compendium import pages
 from siscm.gumbel import counterfactual_probabilities, monte_carlo_probabilities
 from siscm.violations import violates
 
@@ -229,6 +233,50 @@ def test_a_graph_by_many_draws_is_the_exact_one() -> None:
     np.testing.assert_allclose(many.loss_change, exact.loss_change)
     few = released.graph_by_draws(log_p, opinions, 1, np.random.default_rng(0))
     assert np.abs(few.loss_change - exact.loss_change).max() >= 1
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_both_losses_of_a_weight_are_those_of_what_is_drawn(seed: int) -> None:
+    """Draws that turn each law round, against loops."""
+    rng = np.random.default_rng(seed)
+    log_p, opinions = panel(rng)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(released, "frequencies", lambda law, n_samples, rng: law[..., ::-1])
+        graph = released.graph_by_draws(log_p, opinions, 5, rng)
+    expected = np.zeros((H, H))
+    for row in cells(log_p, opinions):
+        for g, (c, p_g) in row.items():
+            for h, (d, p_h) in row.items():
+                if g != h:
+                    shared = np.argmax(race_row(list(p_g), list(p_h), c)[::-1])
+                    expected[g, h] += float(shared != d) - float(np.argmax(p_h[::-1]) != d)
+    np.testing.assert_allclose(graph.loss_change, expected, atol=1e-12)
+
+
+def test_who_was_never_asked_has_no_loss() -> None:
+    """Nor does anybody have one with herself."""
+    opinions = Opinions.from_codes([[0, 1, -1], [1, 1, -1]], experts=["Ann", "Bob", "Cem"])
+    log_p = np.tile(np.log([0.9, 0.1]), (len(opinions), 1))
+    ours = SimilarityGraph.from_opinions(log_p, opinions)
+    graph = released.average_over_all_instances(ours, log_p, opinions)
+    np.testing.assert_array_equal(graph.loss_change, ours.loss_change)
+    assert (np.diag(graph.loss_change) == 0).all()
+    assert (graph.loss_change[2] == 0).all()
+
+
+def test_the_lowest_random_number_draws_nothing_less_than_nothing() -> None:
+    lowest: Any = SimpleNamespace(random=np.zeros)
+    law = np.array([[0.5, 0.5, 0.0], [0.2, 0.3, 0.5]])
+    found = released.frequencies(law, 10, lowest)
+    assert found.tolist() == [[0, 1, 0], [0, 0, 1]]
+
+
+def test_draws_go_on_where_the_last_ones_ended() -> None:
+    log_q = np.log([0.5, 0.5])
+    rule = released.by_draws(marginals_only, released.N_SAMPLES, np.random.default_rng(0))
+    pairs = one_pair(log_q, log_q, 0, 20)
+    assert (rule(pairs) != rule(pairs)).any()
+    assert pages.expected("cifar10h")["paper"]["setup"]["samples"] == released.N_SAMPLES
 
 
 def everybody(opinions: Opinions, log_p: np.ndarray) -> Pairs:
