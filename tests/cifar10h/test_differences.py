@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -27,6 +28,7 @@ from siscm.partition import greedy
 LIST = Path(__file__).parents[2] / "book" / "differences.md"
 SCENARIOS = list(evaluation.SCENARIOS)
 THRESHOLD = 130
+JOINED: list[Literal["or", "and"]] = ["or", "and"]
 
 
 def with_one_on_the_threshold(raw: pd.DataFrame) -> pd.DataFrame:
@@ -246,6 +248,40 @@ def test_missing_features_and_too_many_experts_are_said(
     monkeypatch.setattr(differences, "MOST_EXPERTS", 2)
     rows = effects(data, prepared, done).loc["expert filter"]
     assert (rows["accuracy"] == "counted only: too many experts to fit here").all()
+
+
+def test_the_papers_and_is_taken_in_either_way(
+    data: Cifar10H,
+    prepared: Prepared,
+    done: Experiment,
+    measured: list[Effect],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whoever has too few opinions, though of every label, is dropped by "or" and kept by "and"."""
+    words = [effect.otherwise for effect in measured if effect.difference == "expert filter"]
+    assert words == [f"dropped: too few opinions, {joined} a label missing" for joined in JOINED]
+    few = data.raw[data.raw["annotator"] == 1].head(120).assign(annotator=9)
+    asked: list[np.ndarray] = []
+
+    def missing(images: np.ndarray) -> np.ndarray:
+        asked.append(images)
+        return images[:3]
+
+    wider = replace(data, raw=pd.concat([data.raw, few]), missing=missing)
+    monkeypatch.setattr(differences, "MOST_EXPERTS", 10)  # as many may be fitted
+    for joined, more in zip(JOINED, (1, 2), strict=True):
+        effect = differences._filter(Replay(prepared, done), wider, joined)
+        assert joined in effect.otherwise
+        assert effect.note == "needs features of 3 more images"
+        kept = preprocess(wider.raw, reading="paper", joined=joined)
+        assert len(kept.train.experts) == len(done.train.experts) + more
+        assert effect.sizes["other"].to_dict() == {
+            "experts": len(kept.train.experts),
+            "training images": len(kept.train.instances),
+            "test images": len(kept.test.instances),
+            "opinions": len(kept.train) + len(kept.test),
+        }
+        assert set(asked[-1]) == set(kept.train.instances) | set(kept.test.instances)
 
 
 def test_one_noise_asks_nobody_whether_it_helps(measured: list[Effect]) -> None:

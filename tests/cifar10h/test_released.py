@@ -324,6 +324,8 @@ def test_a_rare_label_gains_by_the_division() -> None:
     prior = np.array([[0.5, 0.5], [0.9, 0.1]])
     law = released.divided_by_prior(marginals_only, prior)(pairs)
     np.testing.assert_allclose(law, [[0.1, 0.9]])
+    never = released.divided_by_prior(marginals_only, np.array([[0.5, 0.5], [1.0, 0.0]]))(pairs)
+    np.testing.assert_array_equal(never, [[1, 0]])  # she has never said the second label
     # Nothing is known of a target without a pair: the rule's own law stays.
     nobody = released.divided_by_prior(marginals_only, np.zeros((2, 2)))(pairs)
     np.testing.assert_allclose(nobody, [[0.5, 0.5]])
