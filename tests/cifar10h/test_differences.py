@@ -14,14 +14,14 @@ from raw_table import IMAGE_LABELS, raw_table
 
 from siscm import Opinions, SimilarityGraph, evaluation
 from siscm.baselines import RULES
-from siscm.cifar10h import differences
+from siscm.cifar10h import differences, released
 from siscm.cifar10h.counts import label_counts
 from siscm.cifar10h.differences import Effect, effects, measure
 from siscm.cifar10h.experiment import PAPERS_RULES, Experiment, run
 from siscm.cifar10h.pipeline import Cifar10H, Prepared, prepare
 from siscm.cifar10h.preprocessing import preprocess
 from siscm.cifar10h.raw_file import check_raw
-from siscm.cifar10h.replay import Replay
+from siscm.cifar10h.replay import Replay, Rules
 from siscm.cifar10h.stability import SEEDS
 from siscm.partition import greedy
 
@@ -344,28 +344,80 @@ def test_all_together_joins_its_parts(measured: list[Effect]) -> None:
     assert effect.accuracy.loc["GNB", "all pairs"] == pytest.approx(0, abs=0.005)
 
 
-def test_all_together_asks_about_marginals_without_our_floor(
-    prepared: Prepared, done: Experiment, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A zero is 1e-8 for the released model and GNB; for the product, the smallest number."""
-    asked = {}
+def unfloored(done: Experiment, X: pd.DataFrame, opinions: Opinions, zero: float) -> np.ndarray:
+    """Log-marginals as each expert's classifier has them; a number in the place of zeros."""
+    p = np.zeros((len(opinions), 10))
+    for h, learned in enumerate(done.model.expert_models_):
+        hers = opinions.expert_codes == h
+        images = X.loc[opinions.instances[opinions.instance_codes[hers]]]
+        p[np.ix_(hers, learned.classes_)] = learned.predict_proba(images.to_numpy())
+    assert (p == 0).any()
+    return np.log(np.where(p == 0, zero, p))
 
-    def watched(self: Replay, *arguments: object) -> Effect:
-        asked.update({name: log_test for name, (_, log_test) in arguments[-1].items()})
-        return Effect("", "")
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[SimilarityGraph, Rules]]:
+    """The graph and the rules of each replay, which is not played."""
+    every: list[tuple[SimilarityGraph, Rules]] = []
+
+    def watched(
+        self: Replay, difference: str, otherwise: str, graph: SimilarityGraph, *rules: Rules
+    ) -> Effect:
+        every.append((graph, dict(*rules)))
+        return Effect(difference, otherwise)
 
     monkeypatch.setattr(Replay, "regrouped", watched)
+    return every
+
+
+def assert_asked(rules: Rules, prepared: Prepared, done: Experiment) -> None:
+    """A zero is 1e-8 for the released model and GNB; for the product, the smallest number."""
+    for name, (_, log_test) in rules.items():
+        zero = np.finfo(float).tiny if name == "GNB + CNB" else 1e-8
+        expected = unfloored(done, prepared.X_test, done.test, zero)
+        np.testing.assert_allclose(log_test, expected, atol=1e-9)
+
+
+def assert_same(one: SimilarityGraph, other: SimilarityGraph) -> None:
+    np.testing.assert_array_equal(one.violations, other.violations)
+    np.testing.assert_allclose(one.loss_change, other.loss_change, atol=1e-9)
+
+
+def test_all_together_asks_about_marginals_without_our_floor(
+    prepared: Prepared, done: Experiment, asked: list[tuple[SimilarityGraph, Rules]]
+) -> None:
     differences._all_at_once(Replay(prepared, done))
-    test = done.test
-    p = np.zeros((len(test), 10))
-    for h, learned in enumerate(done.model.expert_models_):
-        hers = test.expert_codes == h
-        images = prepared.X_test.loc[test.instances[test.instance_codes[hers]]]
-        p[np.ix_(hers, learned.classes_)] = learned.predict_proba(images.to_numpy())
-    zeros = p == 0
-    assert zeros.any()
-    for name, least in zip(PAPERS_RULES, (1e-8, 1e-8, np.finfo(float).tiny), strict=True):
-        np.testing.assert_allclose(asked[name], np.log(np.where(zeros, least, p)), atol=1e-9)
+    ((graph, rules),) = asked
+    assert tuple(rules) == PAPERS_RULES
+    assert_asked(rules, prepared, done)
+    log_p = unfloored(done, prepared.X_train, done.train, 1e-8)
+    drawn = released.graph_by_draws(log_p, done.train, 1000, np.random.default_rng(0))
+    averaged = released.average_over_all_instances(drawn, log_p, done.train)
+    assert np.abs(averaged.loss_change - drawn.loss_change).max() > 1e-3
+    assert_same(graph, released.recount_violations(averaged, np.exp(log_p), done.train))
+    divided = released.divided_by_prior(
+        done.rules["GNB + CNB"], released.label_shares(done.train, "opinions")
+    )
+    found, expected = (
+        evaluation.all_pairs(done.log_marginals, done.test, done.model.partition_, rule)
+        for rule in (rules["GNB + CNB"][0], divided)
+    )
+    pd.testing.assert_frame_equal(found, expected)
+
+
+def test_zeros_as_released_are_those_of_graph_and_rules(
+    prepared: Prepared, done: Experiment, asked: list[tuple[SimilarityGraph, Rules]]
+) -> None:
+    differences._violations_and_zeros(Replay(prepared, done))
+    (_, zeros, both) = asked
+    log_p = unfloored(done, prepared.X_train, done.train, 1e-8)
+    expected = SimilarityGraph.from_opinions(log_p, done.train)
+    assert np.abs(expected.loss_change - done.model.graph_.loss_change).max() > 0
+    assert_same(zeros[0], expected)
+    assert_same(both[0], released.recount_violations(expected, np.exp(log_p), done.train))
+    assert [tuple(rules) for _, rules in (zeros, both)] == [PAPERS_RULES, PAPERS_RULES[:1]]
+    for _, rules in (zeros, both):
+        assert_asked(rules, prepared, done)
 
 
 def test_scaling_to_an_interval_does_nothing_to_a_gaussian(measured: list[Effect]) -> None:
