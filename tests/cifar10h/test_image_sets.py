@@ -69,6 +69,47 @@ def test_random_images_are_not_taken_for_a_design() -> None:
         assert pairs.sum() == pytest.approx(90 * 89 / 2)
 
 
+def seen(*images: list[int]) -> pd.DataFrame:
+    """The rows of annotators 0, 1, ..., each with her images; all are of class 0."""
+    rows = [(a, i) for a, mine in enumerate(images) for i in mine]
+    return pd.DataFrame(rows, columns=["annotator", "image"]).assign(true_label=0)
+
+
+def test_the_first_annotator_too_can_be_without_a_set() -> None:
+    found = hidden_sets(seen([0, 1], [2, 3], [2, 3], [3, 4]))
+    assert found.set_of == {0: -1, 1: 0, 2: 0, 3: -4}
+    assert found.left_aside() == " Left aside, for they have no set: 2 of 4 annotators."
+    assert hidden_sets(seen([2, 3], [2, 3])).left_aside() == ""
+
+
+def test_half_of_a_file_can_be_explained() -> None:
+    half = [[0, 1], [0, 1], [2, 3], [2, 3]]
+    found = hidden_sets(seen(*half, [0, 2], [1, 3], [0, 3], [1, 2]))
+    assert found.explained == 4
+    assert found.verdict().startswith("Fixed sets explain all but 4 of the 8 annotators")
+
+
+def test_who_could_have_seen_either_of_two_sets_is_of_neither() -> None:
+    found = hidden_sets(seen([0, 1, 2], [0, 1, 2], [0, 1, 3], [0, 1, 3], [0, 1, 1]))
+    assert found.annotators["set"].tolist() == [0, 0, 1, 1, NO_SET]
+    assert found.annotators["reshuffle"].tolist() == [0, 0, 1, 1, NO_SET]
+    assert found.sets["annotators"].tolist() == [2, 2]
+
+
+def test_images_keep_their_numbers_and_reshuffles_are_counted_through() -> None:
+    found = hidden_sets(seen(*2 * [[5, 9], [30, 70], [5, 70], [9, 30]]))
+    assert found.sets["reshuffle"].tolist() == [0, 0, 1, 1]
+    assert found.images["image"].tolist() == [5, 9, 30, 70, 5, 70, 9, 30]
+    assert found.n_images == 4
+    assert found.reshuffles["complete"].tolist() == [True, True]
+
+
+def test_chance_shares_as_if_all_saw_as_many_as_half_of_them_do() -> None:
+    """Two of four images each, drawn for each of three: none, one or two in common."""
+    found = hidden_sets(seen([0, 1], [0, 1], [0, 1, 2, 3])).shared_by_chance()
+    assert found.to_dict() == pytest.approx({0: 3 / 6, 1: 3 * 4 / 6, 2: 3 / 6})
+
+
 def test_an_odd_annotator_and_a_lost_set_are_counted() -> None:
     raw = handed_out(np.random.default_rng(0))
     swapped = (raw["annotator"] == 7) & (raw["image"] == raw[raw["annotator"] == 7]["image"].min())

@@ -119,10 +119,18 @@ def test_counts_of_opinions_that_the_file_lacks_are_reported() -> None:
     counts.iloc[0, 9] += 2
     found = find_left_out(RAW, counts)
     assert not found.explained
-    assert found.negative == 2
+    assert (found.remainder, found.negative) == (20, 2)
     assert found.candidates == (3,)
     assert found.suspects == {3}
     assert "and lacks 2 that they have" in found.verdict()
+
+
+def test_counts_of_more_than_the_file_are_no_proof_that_nobody_is_left_out() -> None:
+    counts = label_counts(RAW)
+    counts.iloc[0, 9] += 2
+    found = find_left_out(RAW, counts)
+    assert (found.remainder, found.negative, found.explained) == (0, 2, False)
+    assert found.verdict().startswith("NOT explained by annotators left out: the raw file has 0")
 
 
 def test_counts_in_another_order_are_the_same() -> None:

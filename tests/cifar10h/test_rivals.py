@@ -108,6 +108,25 @@ def test_cnb_is_the_papers_product_written_out(opinions: Opinions, log_p: np.nda
         np.testing.assert_allclose(law[row], product / product.sum(), rtol=1e-9)
 
 
+def test_not_observed_is_a_category_even_of_who_was_always_observed() -> None:
+    """Of two experts, three times together; three categories each: two labels, and neither."""
+    both = Opinions.from_codes([[0, 0], [0, 1], [1, 1]], classes=range(2))
+    even, first, second = np.log([[0.5, 0.5]]), np.array([0]), np.array([1])
+    pairs = Pairs(even, even, first, np.array([False]), first, first, second)
+    product = np.array([1 / 3 * 2 / 4 * 2 / 4, 2 / 3 * 2 / 5 * 3 / 5])
+    np.testing.assert_allclose(fit_product_with_cnb(both)(pairs)[0], product / product.sum())
+
+
+def test_an_instance_without_opinions_tells_nothing(opinions: Opinions) -> None:
+    more = np.concatenate([opinions.labels, np.full((20, H), -1)])
+    found, expected = (
+        confusions(Opinions.from_codes(said, classes=range(K)), n_iterations=3)
+        for said in (more, opinions.labels)
+    )
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-12)
+
+
 def test_a_target_who_met_nobody_keeps_her_marginal(log_p: np.ndarray) -> None:
     alone = Opinions.from_codes([[0, 1, -1], [1, 1, -1], [-1, -1, 0]], classes=range(2))
     rule = fit_product_with_cnb(alone)
