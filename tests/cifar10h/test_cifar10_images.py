@@ -130,6 +130,25 @@ def test_reencoded_images_come_back(
     assert labels.dtype == np.int64
 
 
+def test_other_images_than_the_reencoded_ones_are_refused(
+    tmp_path: Path, pictures: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jpeg(tmp_path, monkeypatch, images=pictures[:2], labels=IMAGE_LABELS[:2])
+    monkeypatch.setattr(registry, "PLACED_BY_HAND", {JPEG_IMAGES: "0" * 64})
+    with pytest.raises(ValueError, match=r"cifar10_test_jpeg\.npz"):
+        load_jpeg_images()
+
+
+def test_nothing_among_the_reencoded_images_is_run(
+    tmp_path: Path, pictures: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    harmful = np.array([Command(tmp_path / "made")], dtype=object)
+    jpeg(tmp_path, monkeypatch, images=pictures[:1], labels=harmful)
+    with pytest.raises(ValueError, match="pickle"):
+        load_jpeg_images()
+    assert not (tmp_path / "made").exists()
+
+
 @pytest.mark.real_data
 def test_images_and_counts_are_in_the_same_order(
     real_images: tuple[ImageArray, IntArray],

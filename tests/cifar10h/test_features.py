@@ -5,6 +5,7 @@ Extraction itself is tested in tests/features (`make test-features`).
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -16,8 +17,9 @@ import numpy.typing as npt
 import pytest
 from rehearsal import write_features
 
+from siscm.cifar10h import features as module
 from siscm.cifar10h import vgg19
-from siscm.cifar10h.features import extract_features, missing_features
+from siscm.cifar10h.features import cache_file, extract_features, missing_features
 from siscm.data import registry
 
 Images = npt.NDArray[np.uint8]
@@ -49,6 +51,38 @@ def test_kept_features_are_read_without_torch_in_the_order_asked_for(
     np.testing.assert_array_equal(found, features[[4, 0, 4]])
     assert found.dtype == np.float32
     assert [path.name for path in tmp_path.iterdir()] == ["vgg19-random-v1.npy"]
+
+
+def test_a_mask_or_a_place_from_the_end_says_which_images(images: Images, tmp_path: Path) -> None:
+    features = keep(tmp_path / "vgg19-random-v1.npy", images)
+    for indices, places in ((np.arange(6) > 3, [4, 5]), ([-1, 0], [5, 0])):
+        found = extract_features(images, indices, weights="random", cache=tmp_path)
+        np.testing.assert_array_equal(found, features[places])
+
+
+def test_another_preparation_of_images_has_another_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = cache_file("random", Path("there"))
+    assert before == Path("there/vgg19-random-v1.npy")
+    monkeypatch.setattr(module, "TRANSFORM_VERSION", 2)
+    assert cache_file("random", Path("there")) == Path("there/vgg19-random-v2.npy")
+
+
+class Command:
+    """Pickles as an order to make a folder."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return os.mkdir, (str(self.place),)
+
+
+def test_nothing_in_a_cache_is_run(images: Images, tmp_path: Path) -> None:
+    file, place = tmp_path / "vgg19-random-v1.npy", tmp_path / "made"
+    np.save(file, np.array([Command(place)], dtype=object), allow_pickle=True)
+    with pytest.raises(ValueError, match="is not a file of features"):
+        extract_features(images, [0], weights="random", cache=tmp_path)
+    assert not place.exists()
 
 
 def test_they_go_with_the_image_not_with_its_number(images: Images, tmp_path: Path) -> None:

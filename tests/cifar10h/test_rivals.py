@@ -157,6 +157,23 @@ def test_dawid_skene_recovers_who_errs_how() -> None:
     np.testing.assert_allclose(law, frequency, atol=0.05)
 
 
+def test_dawid_skene_is_expectation_maximisation_by_loops(opinions: Opinions) -> None:
+    said, pseudo = opinions.labels, 0.3
+    truth = np.array([[(row == z).mean(where=row >= 0) for z in range(K)] for row in said])
+    for _ in range(3):
+        confusion = np.full((H, K, K), pseudo)
+        for i, h in zip(*np.nonzero(said >= 0), strict=True):
+            confusion[h, :, said[i, h]] += truth[i]
+        confusion /= confusion.sum(axis=2, keepdims=True)
+        prior = (truth.sum(axis=0) + pseudo) / (len(said) + K * pseudo)
+        for i, row in enumerate(said):
+            weight = prior * np.prod([confusion[h, :, c] for h, c in enumerate(row) if c >= 0], 0)
+            truth[i] = weight / weight.sum()
+    found = confusions(opinions, n_iterations=3, pseudo=pseudo)
+    np.testing.assert_allclose(found[0], prior, atol=1e-12)
+    np.testing.assert_allclose(found[1], confusion, atol=1e-12)
+
+
 def test_dawid_skene_agrees_with_majority_among_equals() -> None:
     labels = np.array([[0, 0, 0]] * 5 + [[1, 1, 1]] * 5 + [[0, 0, 1]])
     found = fit_dawid_skene(Opinions.from_codes(labels))
@@ -172,8 +189,9 @@ def test_regression_ends_where_nothing_can_be_learned() -> None:
     fit_pooled_regression(X, said, X)  # pytest makes an error of a warning
 
 
+@pytest.mark.parametrize("strength", [1.0, 0.05])
 def test_regression_is_scikit_learns_on_the_rows_written_out(
-    opinions: Opinions, log_p: np.ndarray
+    strength: float, opinions: Opinions, log_p: np.ndarray
 ) -> None:
     rng = np.random.default_rng(4)
     X, X_new = rng.normal([5, -3], size=(2, N, 2))
@@ -185,7 +203,7 @@ def test_regression_is_scikit_learns_on_the_rows_written_out(
         ]
 
     said = [d for *_, d in loop_pairs(opinions)]
-    by_hand = LogisticRegression(C=1.0, max_iter=10_000, tol=1e-8).fit(written_out(X), said)
+    by_hand = LogisticRegression(C=strength, max_iter=10_000, tol=1e-8).fit(written_out(X), said)
     pairs, _ = as_pairs(opinions, log_p)
-    law = fit_pooled_regression(X, opinions, X_new)(pairs)
+    law = fit_pooled_regression(X, opinions, X_new, strength)(pairs)
     np.testing.assert_allclose(law, by_hand.predict_proba(written_out(X_new)), atol=1e-3)
