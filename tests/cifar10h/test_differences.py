@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,7 @@ from raw_table import IMAGE_LABELS, raw_table
 
 from siscm import Opinions, SimilarityGraph, evaluation
 from siscm.baselines import RULES
-from siscm.cifar10h import differences, released
+from siscm.cifar10h import differences, released, replay
 from siscm.cifar10h.counts import label_counts
 from siscm.cifar10h.differences import Effect, effects, measure
 from siscm.cifar10h.experiment import PAPERS_RULES, Experiment, run
@@ -153,6 +153,36 @@ def test_algorithm_1_starts_where_the_model_did(prepared: Prepared, done: Experi
     assert drawn[1] != drawn[0]
     found = Replay(prepared, done).groups(graph)
     assert found == [done.train.experts[group].tolist() for group in drawn[1]]
+
+
+def test_algorithm_1_starts_as_often_as_the_model_did(
+    prepared: Prepared, done: Experiment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    often: list[int] = []
+
+    def watched(graph: SimilarityGraph, n_restarts: int = 1, **options: Any) -> list[list[int]]:
+        often.append(n_restarts)
+        return [[*range(len(graph.experts))]]
+
+    monkeypatch.setattr(replay, "greedy", watched)
+    found = Replay(prepared, done).groups(done.model.graph_)
+    assert found == [done.train.experts.tolist()]
+    assert often == [done.model.n_restarts] == [10]
+
+
+def test_where_all_are_in_violation_the_model_is_its_marginals(
+    prepared: Prepared, done: Experiment
+) -> None:
+    graph = done.model.graph_
+    apart = replace(graph, violations=1 - np.eye(len(graph.experts), dtype=int))
+    effect = Replay(prepared, done).regrouped("", "", apart)
+    (change,) = effect.accuracy.to_dict("records")
+    every = done.accuracy()["all pairs"]
+    assert change["all pairs"] == pytest.approx(every["GNB"] - every["Gumbel-Max SI-SCM"])
+    assert np.isnan(change["same group"])
+    n = len(graph.experts)
+    sizes = effect.sizes.loc[["pairs in violation", "groups", "singletons"], "other"]
+    assert sizes.tolist() == [n * (n - 1) // 2, n, n]
 
 
 def test_a_floor_of_1e8_leaves_nothing_to_underflow(measured: list[Effect]) -> None:

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from siscm import Opinions, evaluation
+from siscm.cifar10h import rivals
 from siscm.cifar10h.experiment import PAPERS_RULES, Experiment, run
 from siscm.cifar10h.pipeline import TWIN_SEED, Cifar10H, prepare
 from siscm.cifar10h.published import raw_figures
@@ -72,13 +73,49 @@ def test_experts_better_off_are_counted_one_by_one(experiment: Experiment) -> No
             mine = mine[mine["same_group"] == same]
         return (mine["prediction"] == mine["truth"]).mean() if len(mine) else np.nan
 
-    for row, (one, other, scenario) in {
-        "SI-SCM above GNB, all pairs": ("Gumbel-Max SI-SCM", "GNB", None),
-        "SI-SCM above GNB + CNB, same group": ("Gumbel-Max SI-SCM", "GNB + CNB", True),
+    model, gnb, cnb = PAPERS_RULES
+    for row, (one, other) in {
+        "SI-SCM above GNB, all pairs": ((model, None), (gnb, None)),
+        "SI-SCM above GNB + CNB, all pairs": ((model, None), (cnb, None)),
+        "SI-SCM above GNB, same group": ((model, True), (gnb, True)),
+        "SI-SCM above GNB + CNB, same group": ((model, True), (cnb, True)),
+        "GNB + CNB, same group above different": ((cnb, True), (cnb, False)),
     }.items():
-        values = [(mean(one, e, scenario), mean(other, e, scenario)) for e in "abcdefgh"]
+        values = [(mean(one[0], e, one[1]), mean(other[0], e, other[1])) for e in "abcdefgh"]
         assert table.loc[row, "better"] == sum(a > b for a, b in values)
         assert table.loc[row, "experts"] == sum(a == a and b == b for a, b in values)
+    assert table["experts"].nunique() > 1
+
+
+def test_rules_and_restarts_are_those_of_training(experiment: Experiment) -> None:
+    assert experiment.model.n_restarts == expected("cifar10h")["paper"]["setup"]["restarts"] == 10
+    fits = {
+        "GNB + CNB": rivals.fit_product_with_cnb,
+        "most frequent label": rivals.fit_most_frequent,
+        "Dawid-Skene": rivals.fit_dawid_skene,
+    }
+    for name, fit in fits.items():
+        test, groups = experiment.test, experiment.model.partition_
+        table = evaluation.all_pairs(experiment.log_marginals, test, groups, fit(experiment.train))
+        pd.testing.assert_frame_equal(experiment.pairs[name], table)
+
+
+def test_features_are_found_by_image_wherever_they_stand() -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(60, 2)))
+    said = Opinions.from_codes((X[[0]].to_numpy() + rng.normal(size=(60, 3)) > 0).astype(int))
+    train, test = said.select(range(40)), said.select(range(40, 60))
+    one, other = run(X[:40], train, X[40:], test), run(X[39::-1], train, X[:39:-1], test)
+    pd.testing.assert_frame_equal(one.accuracy(), other.accuracy())
+    for name in one.pairs:
+        pd.testing.assert_frame_equal(one.pairs[name], other.pairs[name])
+
+
+def test_other_classes_are_refused(experiment: Experiment) -> None:
+    codes = experiment.test.labels
+    more = Opinions.from_codes(codes, experts=list("abcdefgh"), classes=range(4))
+    with pytest.raises(ValueError, match="same experts and classes"):
+        run(pd.DataFrame(np.zeros((500, 2))), experiment.train, pd.DataFrame(), more)
 
 
 def test_other_experts_are_refused(experiment: Experiment) -> None:
