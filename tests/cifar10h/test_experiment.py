@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -85,6 +87,35 @@ def test_experts_better_off_are_counted_one_by_one(experiment: Experiment) -> No
         assert table.loc[row, "better"] == sum(a > b for a, b in values)
         assert table.loc[row, "experts"] == sum(a == a and b == b for a, b in values)
     assert table["experts"].nunique() > 1
+
+
+def two_each(**right: tuple[int | None, int]) -> pd.DataFrame:
+    """Two pairs a target in her group, if any, and two outside; so many inferred right."""
+    rows = [
+        {"target": expert, "same_group": same, "truth": 1, "prediction": int(place < number)}
+        for expert, numbers in right.items()
+        for same, number in zip((True, False), numbers, strict=True)
+        if number is not None
+        for place in range(2)
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_experts_better_off_by_hand(experiment: Experiment) -> None:
+    done = replace(experiment)
+    tables = (
+        two_each(Ann=(2, 0), Bob=(1, 0), Cem=(None, 2)),
+        two_each(Ann=(1, 0), Bob=(0, 2), Cem=(None, 1)),
+        two_each(Ann=(2, 1), Bob=(0, 1), Cem=(None, 2)),
+    )
+    vars(done)["pairs"] = dict(zip(PAPERS_RULES, tables, strict=True))
+    assert done.experts_better_off().T.to_dict("list") == {
+        "SI-SCM above GNB, all pairs": [2, 3],
+        "SI-SCM above GNB + CNB, all pairs": [0, 3],
+        "SI-SCM above GNB, same group": [2, 2],
+        "SI-SCM above GNB + CNB, same group": [1, 2],
+        "GNB + CNB, same group above different": [1, 2],
+    }
 
 
 def test_rules_and_restarts_are_those_of_training(experiment: Experiment) -> None:
