@@ -89,8 +89,8 @@ def test_experts_better_off_are_counted_one_by_one(experiment: Experiment) -> No
     assert table["experts"].nunique() > 1
 
 
-def two_each(**right: tuple[int | None, int]) -> pd.DataFrame:
-    """Two pairs a target in her group, if any, and two outside; so many inferred right."""
+def two_each(**right: tuple[int | None, int | None]) -> pd.DataFrame:
+    """Two pairs a target in her group and two outside, or none; so many inferred right."""
     rows = [
         {"target": expert, "same_group": same, "truth": 1, "prediction": int(place < number)}
         for expert, numbers in right.items()
@@ -104,16 +104,16 @@ def two_each(**right: tuple[int | None, int]) -> pd.DataFrame:
 def test_experts_better_off_by_hand(experiment: Experiment) -> None:
     done = replace(experiment)
     tables = (
-        two_each(Ann=(2, 0), Bob=(1, 0), Cem=(None, 2)),
-        two_each(Ann=(1, 0), Bob=(0, 2), Cem=(None, 1)),
-        two_each(Ann=(2, 1), Bob=(0, 1), Cem=(None, 2)),
+        two_each(Ann=(2, 0), Bob=(1, 0), Cem=(None, 2), Dee=(1, None)),
+        two_each(Ann=(1, 0), Bob=(0, 2), Cem=(None, 1), Dee=(0, None)),
+        two_each(Ann=(2, 1), Bob=(0, 1), Cem=(None, 2), Dee=(1, None)),
     )
     vars(done)["pairs"] = dict(zip(PAPERS_RULES, tables, strict=True))
     assert done.experts_better_off().T.to_dict("list") == {
-        "SI-SCM above GNB, all pairs": [2, 3],
-        "SI-SCM above GNB + CNB, all pairs": [0, 3],
-        "SI-SCM above GNB, same group": [2, 2],
-        "SI-SCM above GNB + CNB, same group": [1, 2],
+        "SI-SCM above GNB, all pairs": [3, 4],
+        "SI-SCM above GNB + CNB, all pairs": [0, 4],
+        "SI-SCM above GNB, same group": [3, 3],
+        "SI-SCM above GNB + CNB, same group": [1, 3],
         "GNB + CNB, same group above different": [1, 2],
     }
 

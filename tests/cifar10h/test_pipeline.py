@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from siscm.cifar10h.left_out import find_left_out
 from siscm.cifar10h.pipeline import TWIN_SEED, Cifar10H, experiment_kind, load_cifar10h, prepare
 from siscm.cifar10h.raw_file import check_raw
 from siscm.cifar10h.twin import simulate_cifar10h
+from siscm.compendium.pages import expected
 from siscm.data.sources import RAW
 
 
@@ -32,8 +34,15 @@ def test_real_files_are_used_where_asked_for_and_there(
     cache_file().parent.mkdir()
     cache_file().touch()
     assert experiment_kind() == "real"
+    (tmp_path / RAW).unlink()
+    assert experiment_kind() == "twin"  # features alone: no opinions
+    (tmp_path / RAW).touch()
     monkeypatch.setenv("SISCM_DATA", "simulated")
     assert experiment_kind() == "twin"
+
+
+def test_the_twin_of_the_book_is_the_recorded_one() -> None:
+    assert expected("cifar10h")["twin"]["seed"] == TWIN_SEED
 
 
 def test_a_wrong_raw_file_is_an_error_not_a_twin(
@@ -63,6 +72,7 @@ def test_what_the_published_file_repeats_is_there_once_and_as_a_row_each_time(
     assert (len(real.rows), len(real.raw)) == (514_200, 514_199)
     assert real.rows.duplicated().sum() == 1
     assert not real.raw.duplicated().any()
+    assert real.raw.index.equals(pd.RangeIndex(514_199))
     hers = real.rows[real.rows["annotator"] == 2000]
     assert (hers["image"] == again).sum() == 2
     # She is no counterexample to sets, and what the counts lack is found as without her repeat.
@@ -76,6 +86,21 @@ def test_what_the_published_file_repeats_is_there_once_and_as_a_row_each_time(
     sets = hidden_sets(real.rows)
     assert sets.verdict() == hidden_sets(twin.rows).verdict()
     assert sets.set_of == hidden_sets(twin.rows).set_of
+
+
+def test_real_features_are_those_of_the_real_images(
+    twin: Cifar10H, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    images = np.arange(10_000)
+    monkeypatch.setattr(pipeline, "load_cifar10_images", lambda: (images, np.empty(0)))
+    monkeypatch.setattr(pipeline, "load_cifar10h_counts", lambda: twin.counts)
+    monkeypatch.setattr(pipeline, "load_cifar10h_raw", lambda: twin.rows)
+    monkeypatch.setattr(pipeline, "extract_features", lambda images, wanted: 2 * images[wanted])
+    monkeypatch.setattr(pipeline, "missing_features", lambda images, wanted: images[wanted][1:])
+    real = load_cifar10h("real")
+    assert real.features(np.array([7, 3])).tolist() == [14, 6]
+    assert real.missing(np.array([7, 3])).tolist() == [3]
+    assert real.truth is None
 
 
 def repeat(raw: pd.DataFrame, annotator: int) -> tuple[pd.DataFrame, int]:
@@ -98,14 +123,14 @@ def test_the_twins_counts_leave_out_whole_annotators(twin: Cifar10H) -> None:
 def test_label_counts_count_one_by_one(twin: Cifar10H) -> None:
     few = twin.raw.head(3000)
     counts = label_counts(few)
-    expected = np.zeros((10_000, 10), dtype=int)
+    one_by_one = np.zeros((10_000, 10), dtype=int)
     for image, label in zip(few["image"], few["chosen_label"], strict=True):
-        expected[image, label] += 1
-    np.testing.assert_array_equal(counts, expected)
+        one_by_one[image, label] += 1
+    np.testing.assert_array_equal(counts, one_by_one)
 
 
 def test_features_are_scaled_on_training_images(twin: Cifar10H) -> None:
-    done = prepare(twin)
+    done = prepare(replace(twin, rows=twin.rows.head(0)))  # each opinion counts once
     assert done.X_train.shape == (len(done.train.instances), 20)
     assert done.X_test.index.equals(done.test.instances)
     np.testing.assert_allclose(
