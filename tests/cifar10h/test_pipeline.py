@@ -10,12 +10,22 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from siscm import Opinions
 from siscm.cifar10h import pipeline
 from siscm.cifar10h.counts import label_counts
 from siscm.cifar10h.features import cache_file
+from siscm.cifar10h.image_features import image_features
 from siscm.cifar10h.image_sets import hidden_sets
 from siscm.cifar10h.left_out import find_left_out
-from siscm.cifar10h.pipeline import TWIN_SEED, Cifar10H, experiment_kind, load_cifar10h, prepare
+from siscm.cifar10h.pipeline import (
+    TWIN_SEED,
+    Cifar10H,
+    describe,
+    experiment_kind,
+    load_cifar10h,
+    prepare,
+)
+from siscm.cifar10h.preprocessing import Preprocessed
 from siscm.cifar10h.raw_file import check_raw
 from siscm.cifar10h.twin import simulate_cifar10h
 from siscm.compendium.pages import expected
@@ -138,6 +148,15 @@ def test_features_are_scaled_on_training_images(twin: Cifar10H) -> None:
     )
     assert done.X_test.to_numpy().max() > 1 or done.X_test.to_numpy().min() < 0
     assert len(twin.missing(done.train.instances.to_numpy())) == 0
+
+
+def test_images_are_described_by_another_pipeline_if_there_is_one(twin: Cifar10H) -> None:
+    said = Opinions.from_codes(np.zeros((30, 2), dtype=int))
+    done = Preprocessed(said.select(range(20)), said.select(range(20, 30)), pd.DataFrame())
+    found = describe(twin, done, image_features(3).set_params(scale="passthrough"))
+    assert (found.X_train.shape, found.X_test.shape) == ((20, 3), (10, 3))
+    np.testing.assert_allclose(found.X_train.mean(), 0, atol=1e-9)
+    assert found.X_train.index.equals(done.train.instances)
 
 
 def test_prepare_passes_choices_on(twin: Cifar10H) -> None:
