@@ -85,8 +85,25 @@ def test_halves_are_fitted_apart(panel: tuple[pd.DataFrame, Experiment, pd.DataF
     assert table.loc[(7, 1), "SI-SCM, all pairs"] == evaluation.hits(pairs).mean()["all pairs"]
 
 
-def test_splits_redo_the_experiment_from_the_raw_file(twin: Cifar10H) -> None:
+def test_seeds_are_tried_in_their_order_and_are_not_the_models(
+    panel: tuple[pd.DataFrame, Experiment, pd.DataFrame],
+) -> None:
+    table = stability.over_restarts(panel[1], (2, 1), [9, 3])
+    assert table.index.tolist() == [(2, 9), (2, 3), (1, 9), (1, 3)]
+    assert len(set(stability.SEEDS)) == 20
+    assert GumbelMaxSISCM().random_state not in stability.SEEDS
+
+
+def test_splits_redo_the_experiment_from_the_raw_file(
+    twin: Cifar10H, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared, likeness = [], stability._likeness
+    monkeypatch.setattr(
+        stability, "_likeness", lambda found: [compared.extend(found), likeness(found)][1]
+    )
     table = stability.over_splits(twin, [3, 4])
+    in_groups = [sum(len(group) for group in groups) for groups in compared]
+    assert in_groups == table["experts"].tolist()
     ready = prepare(twin, seed=4)
     model = GumbelMaxSISCM().fit(ready.X_train, ready.train)
     assert table.loc[4, "experts"] == len(model.experts_)
