@@ -88,8 +88,8 @@ def test_halves_are_fitted_apart(panel: tuple[pd.DataFrame, Experiment, pd.DataF
 def test_seeds_are_tried_in_their_order_and_are_not_the_models(
     panel: tuple[pd.DataFrame, Experiment, pd.DataFrame],
 ) -> None:
-    table = stability.over_restarts(panel[1], (2, 1), [9, 3])
-    assert table.index.tolist() == [(2, 9), (2, 3), (1, 9), (1, 3)]
+    table = stability.over_restarts(panel[1], (2, 1), [3, 1])
+    assert table.index.tolist() == [(2, 3), (2, 1), (1, 3), (1, 1)]
     assert len(set(stability.SEEDS)) == 20
     assert GumbelMaxSISCM().random_state not in stability.SEEDS
 
