@@ -11,9 +11,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from raw_table import IMAGE_LABELS, raw_table
+from sklearn.decomposition import PCA
+from sklearn.preprocessing import Normalizer, StandardScaler
 
 from siscm import Opinions, SimilarityGraph, evaluation
-from siscm.baselines import RULES
+from siscm.baselines import RULES, Rule
 from siscm.cifar10h import differences, released, replay
 from siscm.cifar10h.counts import label_counts
 from siscm.cifar10h.differences import Effect, effects, measure
@@ -448,6 +450,56 @@ def test_zeros_as_released_are_those_of_graph_and_rules(
     assert [tuple(rules) for _, rules in (zeros, both)] == [PAPERS_RULES, PAPERS_RULES[:1]]
     for _, rules in (zeros, both):
         assert_asked(rules, prepared, done)
+
+
+def test_each_graph_and_each_description_stands_in_its_row(
+    data: Cifar10H,
+    prepared: Prepared,
+    done: Experiment,
+    asked: list[tuple[SimilarityGraph, Rules]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    described: list[Prepared] = []
+
+    def watched(
+        self: Replay, difference: str, otherwise: str, other: Prepared, cnb: Rule
+    ) -> Effect:
+        described.append(other)
+        return Effect(difference, otherwise)
+
+    monkeypatch.setattr(Replay, "refitted", watched)
+    measure(replace(data, missing=lambda images: images), prepared, done)
+    (one_noise, _), (all_images, _), *_ = asked
+    assert_same(one_noise, released.compare_with_one_noise(done.model.graph_))
+    log_p = done.model.log_marginals(prepared.X_train, done.train)
+    graph = done.model.graph_
+    assert_same(all_images, released.average_over_all_instances(graph, log_p, done.train))
+    seen = data.features(done.train.instances.to_numpy()).astype(float)
+    for found, scaler in zip(described, (StandardScaler(), Normalizer()), strict=True):
+        expected = PCA(20, svd_solver="full").fit_transform(scaler.fit_transform(seen))
+        np.testing.assert_allclose(found.X_train, expected, atol=1e-9)
+
+
+def test_the_product_is_divided_by_either_prior_or_by_their_ratio(
+    prepared: Prepared, done: Experiment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules: list[Rule] = []
+
+    def watched(self: Replay, given: Rules) -> pd.DataFrame:
+        rules.extend(rule for rule, _ in given.values())
+        return pd.DataFrame()
+
+    monkeypatch.setattr(Replay, "scored", watched)
+    differences._product_with_cnb(Replay(prepared, done))
+    once, paired = (released.label_shares(done.train, of) for of in ("opinions", "pairs"))
+    assert (once > 0).all()
+    for rule, prior in zip(rules, (once, paired, paired / once), strict=True):
+        expected = released.divided_by_prior(done.rules["GNB + CNB"], prior)
+        tables = [
+            evaluation.all_pairs(done.log_marginals, done.test, done.model.partition_, either)
+            for either in (rule, expected)
+        ]
+        np.testing.assert_allclose(tables[0]["probability"], tables[1]["probability"])
 
 
 def test_scaling_to_an_interval_does_nothing_to_a_gaussian(measured: list[Effect]) -> None:
