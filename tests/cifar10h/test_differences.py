@@ -532,6 +532,8 @@ def test_in_words() -> None:
         [[-0.01, 0.0, 0.1], [0.02, 0.0, 0.1]], index=[PAPERS_RULES[0]] * 2, columns=SCENARIOS
     )
     assert differences._accuracy_in_words(several) == "SI-SCM −1.0 to +2.0 / 0.0 / +10.0"
+    several.iloc[0, 0] = np.nan  # with one seed there is no such pair
+    assert differences._accuracy_in_words(several) == "SI-SCM +2.0 / 0.0 / +10.0"
 
 
 def test_the_same_every_time(

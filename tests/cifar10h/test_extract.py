@@ -111,6 +111,12 @@ def test_counting_changes_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_nobody_counts_and_checks_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--count", "--check"])
+    assert "not allowed with argument" in capsys.readouterr().err
+
+
 def test_a_check_refuses_a_half_done_extraction(
     looking: Looking,
     twin: Cifar10H,
