@@ -160,6 +160,13 @@ def test_times_are_those_of_a_sitting(twin: Twin) -> None:
     assert (np.diff(elapsed, axis=1) > took[:, 1:]).all()
 
 
+def test_reactions_are_slower_in_doubt(twin: Twin) -> None:
+    images = twin.raw[twin.raw["is_attn_check"] == 0]
+    p = twin.truth.label_distributions[images["cifar10_test_test_idx"]].max(axis=1)
+    took = np.abs(images["reaction_time"].to_numpy()) - 500
+    assert np.median(took[p < 0.7]) > 1.3 * np.median(took[p == 1])
+
+
 def test_images_are_dealt_out_in_sets_of_twenty_a_class(
     twin: Twin, dense: npt.NDArray[np.int64]
 ) -> None:
