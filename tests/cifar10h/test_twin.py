@@ -150,6 +150,12 @@ def test_an_image_keeps_its_label_and_its_invented_name(twin: Twin) -> None:
     assert (np.bincount(twin.image_labels) == 1000).all()
 
 
+def test_an_attention_check_is_named_after_its_class(twin: Twin) -> None:
+    checks = twin.raw[twin.raw["is_attn_check"] == 1]
+    assert (checks["subcategory"] == checks["true_category"] + " check").all()
+    assert checks["image_filename"].nunique() == 10
+
+
 def test_times_are_those_of_a_sitting(twin: Twin) -> None:
     raw = twin.raw
     assert (raw["reaction_time"] < 0).sum() == 12
