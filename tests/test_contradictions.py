@@ -111,3 +111,14 @@ def test_a_refusal_names_as_few_as_are_impossible_together() -> None:
     assert "Ann" not in words  # Dee said the same
     pair = str(refusal(log_p[[3, 0]], np.array([0, 1]), names, 0, np.array([3, 0])))
     assert "'mon': no noise makes expert 'Dee' say 'lo' and expert 'Ann' say 'mid', and" in pair
+
+
+def test_a_refusal_is_of_the_noise_that_is_meant() -> None:
+    """Cy's 'hi' lies above 0.3 and 'lo' below 0.2 on a line; one Gumbel noise can make both."""
+    names = Names(["mon"], ["Ann", "Bob", "Cy"], ["lo", "mid", "hi"])
+    log_p = log([[0.2, 0.3, 0.5], [0.2, 0.3, 0.5], [0.15, 0.15, 0.7]])
+    labels = np.array([0, 0, 2])
+    assert possible(log_p, labels)
+    words = str(refusal(log_p, labels, names, 0, np.arange(3), possible_on_a_line))
+    assert "no noise makes expert 'Bob' say 'lo' and expert 'Cy' say 'hi', and" in words
+    assert "Ann" not in words

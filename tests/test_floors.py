@@ -12,7 +12,7 @@ from scipy.integrate import quad
 from strategies import KINDS, SIZES, log, log_dirichlet, make_pair, rngs
 
 from siscm import gumbel
-from siscm.floors import law_given_floors, pieces_between
+from siscm.floors import law_given_floors, pieces_between, turns_of
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -77,3 +77,18 @@ def test_pieces_add_up_to_the_integral(rng: np.random.Generator, k: int, n: int)
     expected = sum(quad(density, a, b)[0] for a, b in pairwise(ends))
     assert np.exp(pieces.integral).sum() == pytest.approx(expected, rel=1e-6, abs=1e-9)
     assert not np.isnan(pieces.integral).any()
+
+
+def test_of_two_known_values_the_first_turn_by_hand() -> None:
+    """S is 2 at first and 3 at 2.5, the first one's turn: nothing comes before with (2/3)²."""
+    said = np.array([True, True, False])
+    found = law_given_floors(log([1.0, 1.0, 0.0]), said, log([0.4, 0.2, 0.4]))
+    np.testing.assert_allclose(found, [4 / 9, 0, 5 / 9], atol=1e-15)
+
+
+def test_a_label_that_nobody_ever_says_changes_nothing() -> None:
+    said = np.array([True, False, False, False])
+    found = law_given_floors(log([1.0, 0.5, 0.0, 2.0]), said, log([0.3, 0.4, 0.0, 0.3]))
+    without = law_given_floors(log([1.0, 0.5, 2.0]), said[:3], log([0.3, 0.4, 0.3]))
+    np.testing.assert_allclose(found, np.insert(without, 2, 0), atol=1e-15)
+    assert turns_of(log([0.0]), log([0.0])).tolist() == [np.inf]

@@ -10,12 +10,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
+from scipy.special import logsumexp
+from scipy.stats import kstest
 from strategies import log, log_dirichlet, rngs
 from test_contradictions import TRIPLE
 
 from siscm import gumbel
 from siscm.beyond.several import cells_on_a_line
-from siscm.posterior import evenly, monte_carlo_law, posterior, shared_law
+from siscm.contradictions import possible
+from siscm.floors import pieces_between
+from siscm.posterior import (
+    draw_ratio,
+    evenly,
+    monte_carlo_law,
+    noise_above,
+    posterior,
+    shared_law,
+)
 
 Array = np.ndarray
 
@@ -292,3 +303,72 @@ def test_points_are_spread_evenly() -> None:
     np.testing.assert_allclose(np.sort(points[:, 0]), (np.arange(128) + 0.5) / 128)
     counts = np.histogram2d(*points.T, bins=8, range=[[0, 1]] * 2)[0]
     assert (counts == 2).all()
+
+
+def test_noise_that_nothing_is_known_of_is_drawn_from_the_prior() -> None:
+    floors = np.full((4000, 3), -np.inf)
+    noise = noise_above(floors, np.zeros((4000, 3), dtype=bool), np.random.default_rng(0))
+    assert kstest(noise.ravel(), "gumbel_r").pvalue > 0.01
+
+
+def test_draws_count_by_their_weight_in_a_frequency_too() -> None:
+    """Three labels, all but impossible together: a fifth of the draws makes up for the others."""
+    log_p = log([[0.13, 0.45, 0.06, 0.36], [0.01, 0.01, 0.46, 0.52], [0.46, 0.01, 0.52, 0.01]])
+    labels, even = np.array([1, 3, 2]), log([[0.25] * 4])
+    exact = shared_law(log_p, labels, even, 4096)
+    assert exact is not None
+    rng = np.random.default_rng(0)
+    np.testing.assert_allclose(
+        monte_carlo_law(log_p, labels, even, 20_000, rng), exact[0], atol=0.02
+    )
+
+
+def test_who_can_say_one_thing_only_tells_nothing() -> None:
+    log_p = np.array([[-800.0, np.log(0.2), np.log(0.8)], [-np.inf, 0.0, -np.inf]])
+    log_q = log([[0.0, 0.5, 0.5], [0.2, 0.3, 0.5]])
+    found = shared_law(log_p, np.array([0, 1]), log_q, 1)
+    alone = shared_law(log_p[:1], np.array([0]), log_q, 1)
+    assert found is not None
+    assert alone is not None
+    np.testing.assert_allclose(found[0], alone[0], atol=1e-12)
+    assert found[1] == pytest.approx(alone[1]) == -800
+
+
+def test_a_target_whose_label_is_less_likely_than_any_number() -> None:
+    log_p = np.array([[-2000.0, -np.inf, 0.0], [-2000.0, 0.0, -300.0]])
+    found = shared_law(log_p, np.array([2, 1]), np.array([[-1000.0, 0.0, -600.0]]), 1)
+    assert found is not None
+    np.testing.assert_allclose(found[0], [[0, 1, 0]], atol=1e-12)
+
+
+def test_three_who_contradict_each_other_but_for_rounding_are_no_law_of_nan() -> None:
+    """Each is undecided between her label and the next one's: all that fits is a single noise."""
+    passed = 0
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        value = rng.normal(scale=5, size=3)
+        log_p = rng.normal(loc=-40, size=(3, 3))
+        for i in range(3):
+            log_p[i, [i, (i + 1) % 3]] = value[[i, (i + 1) % 3]]
+        log_p -= logsumexp(log_p, axis=1, keepdims=True)
+        passed += possible(log_p, np.arange(3))
+        found = shared_law(log_p, np.arange(3), log_p, 4)
+        assert found is None or np.isfinite(found[0]).all()
+    assert passed > 10
+
+
+def test_of_a_range_of_no_length_the_integral_is_nothing() -> None:
+    end = np.array([1.0])
+    value, log_integral = draw_ratio(
+        pieces_between(np.zeros((1, 2)), np.zeros(2), 1, end, end), np.array([0.5]), 1
+    )
+    assert value.tolist() == [1.0]
+    assert log_integral.tolist() == [-np.inf]
+
+
+def test_a_range_without_an_end_is_drawn_from_at_a_share_of_one_too() -> None:
+    """S is 2 t from 1 onwards, so half of the integral lies below t = 2."""
+    pieces = pieces_between(np.zeros((2, 2)), np.zeros(2), 1, np.zeros(2), np.full(2, np.inf))
+    (half, whole), _ = draw_ratio(pieces, np.array([0.5, 1.0]), 1)
+    assert half == pytest.approx(np.log(2))
+    assert np.log(2) < whole < np.inf
