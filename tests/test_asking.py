@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from copy import copy
 from itertools import product
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from siscm.asking import STRATEGIES, agreement_with_most, trial, value_of_asking
+from siscm.asking import (
+    STRATEGIES,
+    _gain,
+    agreement_with_most,
+    prospects,
+    trial,
+    value_of_asking,
+)
 from siscm.beyond.several import cells_of
 from siscm.graded import GradedSISCM
 from siscm.model import GumbelMaxSISCM
@@ -175,8 +183,8 @@ def test_a_trial_finds_cases_and_experts_by_their_names(panel) -> None:
 
     found = tried(X, panel.opinions)
     pd.testing.assert_frame_equal(tried(X[::-1], panel.opinions), found)
-    backwards = panel.opinions.select(experts=range(4, -1, -1))
-    pd.testing.assert_frame_equal(tried(X, backwards), found)
+    moved = panel.opinions.select(experts=[2, 0, 4, 1, 3])
+    pd.testing.assert_frame_equal(tried(X, moved), found)
     with pytest.raises(ValueError, match="instance 0 has features but is not among"):
         tried(X, panel.opinions.select(instances=range(1, 80)))
 
@@ -350,3 +358,65 @@ def test_instances_can_be_called_what_has_parts(panel, model, at_hand, make) -> 
     told = trial(model, panel.X[:3], test, np.ones(5), rng=np.random.default_rng(0))
     assert set(told["instance"]) <= set(names)
     assert len(told) > 0
+
+
+def test_a_gain_is_valued_on_the_estimate_it_was_not_decided_on_by_hand() -> None:
+    """The first would decide as she says, which the second values at 0.1; that one always 1."""
+    halves = np.array([[[[0.3, 0.2], [0.1, 0.4]]], [[[0.1, 0.4], [0.2, 0.3]]]])
+    np.testing.assert_allclose(_gain(halves, 0), [(0.1 + 0.2) / 2])
+    np.testing.assert_allclose(_gain(halves[:1], 0), [0.3])
+
+
+def test_where_everybody_has_spoken_the_decision_is_known(panel, model) -> None:
+    codes = np.array([[2, 0, 2, 1, 2], [0, 1, 1, 0, 2]])
+    log_p, index = model.log_marginals(panel.X)[:2], pd.RangeIndex(2)
+    found = list(prospects(model, log_p, codes, None, index))
+    assert [one.now.tolist() for one in found] == [[0, 0, 1], [0.5, 0.5, 0]]
+    assert [len(one.experts) for one in found] == [0, 0]
+
+
+def test_draws_are_as_many_as_the_model_says_and_from_its_seed() -> None:
+    model, log_p, codes = large_panel("gumbel", 3, 20)
+
+    def gains(**options) -> list[float]:
+        other = copy(model).set_params(**options)
+        return value_of_asking(other, log_p[:1], codes[:1])["gain"].tolist()
+
+    assert gains() == gains(random_state=0)
+    assert gains() != gains(random_state=1)
+    assert gains() != gains(n_samples=40)
+
+
+def test_who_cannot_have_said_that_is_named_with_her_case(panel) -> None:
+    model = GradedSISCM(sharing=1.0, partition=[range(5)]).fit(panel.X, panel.opinions)
+    log_p = np.broadcast_to(np.log([0.5, 0.3, 0.2]), (2, 5, 3))
+    codes = np.array([[-1] * 5, [-1, -1, 0, -1, 1]])
+    members = np.array([[True] * 5, [False, False, True, True, True]])
+    with pytest.raises(ValueError, match="'b': no noise makes expert 2 say 0 and expert 4 say 1,"):
+        value_of_asking(model, log_p, codes, members, ["a", "b"])
+
+
+def test_who_can_be_asked_is_told_by_name() -> None:
+    opinions = Opinions.from_codes([[0, 1, 0], [1, 0, 1]] * 5, experts=["Cy", "Ann", "Bob"])
+    model = GradedSISCM(sharing=0.0, partition=[["Cy"], ["Ann"], ["Bob"]])
+    model.fit(np.empty((10, 0)), opinions)
+    log_p = np.log(np.full((1, 3, 2), 0.5))
+    table = value_of_asking(model, log_p, np.array([[-1, 1, -1]]))
+    assert table["expert"].tolist() == ["Cy", "Bob"]
+
+
+def test_cases_that_two_have_judged_change_nothing_about_the_others(panel, model) -> None:
+    labels = panel.opinions.labels[:5].copy()
+    labels[:2, 2:] = NOT_ASKED
+
+    def tried(first):
+        test = Opinions.from_codes(labels[first:], range(first, 5), classes=range(3))
+        rng = np.random.default_rng(0)
+        return trial(model, panel.X[first:5], test, np.arange(5) / 5, rng=rng)
+
+    pd.testing.assert_frame_equal(tried(0), tried(2))
+
+
+def test_who_never_said_anything_has_the_record_of_a_beginner() -> None:
+    opinions = Opinions.from_codes([[0, 0, -1], [1, 1, -1]])
+    np.testing.assert_allclose(agreement_with_most(opinions), [3 / 4, 3 / 4, 1 / 2])
