@@ -20,6 +20,7 @@ from siscm.evaluation import (
     difference,
     hits,
     per_expert,
+    summaries,
     summary,
 )
 
@@ -369,3 +370,14 @@ def test_cases_of_any_ids_are_compared_the_same() -> None:
         for ids in ([3, "x", ("a", 1)], [0, 1, 2])
     )
     pd.testing.assert_frame_equal(mixed, plain)
+
+
+def test_every_rule_is_judged_on_the_same_draws_and_each_generator_draws_its_own() -> None:
+    log_p, opinions = panel(np.random.default_rng(0))
+    table = all_pairs(log_p, opinions, PARTITION)
+    assert table.index.tolist() == list(range(len(table)))
+    one, other = (
+        summaries({"a": table, "b": table}, 3, rng=np.random.default_rng(seed)) for seed in (0, 1)
+    )
+    pd.testing.assert_frame_equal(one.loc["a"], one.loc["b"])
+    assert not one.equals(other)

@@ -104,7 +104,7 @@ def given(sharing: Any, noise: Noise = "gumbel", partition: Any = PARTITION) -> 
 
 
 def test_parameters_clone_and_repr(data: Any) -> None:
-    model = GradedSISCM(PaperMarginals(), sharing={"Ann": 0.5}, n_restarts=3)
+    model = GradedSISCM(PaperMarginals(), sharing={"Ann": 0.5})
     assert model.get_params(deep=False) == {
         "marginals": model.marginals,
         "noise": "likeliest",
@@ -663,3 +663,26 @@ def test_a_classifier_is_no_marginals() -> None:
         GradedSISCM(PooledMarginals).fit(np.zeros((2, 1)), opinions)
     with pytest.raises(TypeError, match=r"marginals is GumbelMaxSISCM\(\); give PooledMarginals"):
         GradedSISCM(GumbelMaxSISCM()).fit(np.zeros((2, 1)), opinions)
+
+
+def test_draws_are_from_the_models_seed_and_only_they() -> None:
+    panel = graded_panel(np.random.default_rng(0), 12, [list(range(16))], [0.7] * 16)
+    X = panel.log_p.reshape(12, -1)
+    model = GradedSISCM(KnownMarginals(), "gumbel", [panel.opinions.experts], 0.7, n_samples=16)
+    model.fit(X, panel.opinions)
+    codes = np.full((1, 16), -1)
+    codes[0, :-1] = panel.opinions.labels[0, :-1]
+    first, again, other = (
+        model.set_params(random_state=seed).infer(panel.log_p[:1], codes, [0]) for seed in (0, 0, 1)
+    )
+    np.testing.assert_array_equal(first, again)
+    assert 0 < np.abs(first - other).max() < 0.5
+
+
+@pytest.mark.parametrize("noise", ["uniform", "gaussian"])
+def test_a_noise_that_is_asked_for_is_taken_though_labels_have_no_order(noise: Noise) -> None:
+    rows = [(i, h, "abc"[(i + h // 2) % 3]) for i in range(6) for h in range(3)]
+    opinions = Opinions.from_long(pd.DataFrame(rows, columns=["instance", "expert", "label"]))
+    assert not opinions.ordered
+    model = GradedSISCM(KnownMarginals(), noise, [[0, 1, 2]], 0.5)
+    assert model.fit(np.full((6, 9), -np.log(3)), opinions).noise_ == noise
