@@ -306,13 +306,19 @@ def test_experts_get_seeds_of_their_own() -> None:
 
 
 def test_who_only_ever_said_one_label_is_named() -> None:
-    opinions = Opinions.from_codes([[0, 1], [1, 1], [0, 1]], experts=["Ann", "Bob"])
+    opinions = Opinions.from_codes([[0, 1], [1, 1], [-1, 1]], experts=["Ann", "Bob"])
     X = np.arange(6.0).reshape(3, 2)
     with pytest.warns(UserWarning, match=r"expert 'Bob', 3 time\(s\) 1"):
         fit_marginals(GaussianNB(), X, opinions, np.random.default_rng(0))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         fit_marginals(GaussianNB(), X, opinions.select(experts=["Ann"]), np.random.default_rng(0))
+
+
+def test_where_there_is_one_label_only_nobody_is_named_for_saying_it() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fit_marginals(GaussianNB(), np.ones((2, 1)), Opinions.from_codes([[0], [0]]), rng())
 
 
 RUDE = pd.DataFrame({"text": ["rude words", "ruder words"]})
