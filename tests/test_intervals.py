@@ -61,3 +61,15 @@ def test_without_an_interval_the_ends_are_nan(totals: list[float], mean: float) 
 def test_no_resamples_are_refused() -> None:
     with pytest.raises(ValueError, match="n_bootstrap must be a whole number of at least 2; got 0"):
         mean_with_interval("x", np.ones(3), np.ones(3), np.random.default_rng(0), 0)
+
+
+def test_parts_are_drawn_by_the_generator_as_often_as_said() -> None:
+    values = np.random.default_rng(5).normal(size=30)
+
+    def ends(seed: int, **options: int) -> list[float]:
+        rng = np.random.default_rng(seed)
+        found = mean_with_interval("x", values, np.ones(30), rng, **options)
+        return [found["x_low"], found["x_high"]]
+
+    assert ends(0) == ends(0, n_bootstrap=1000) != ends(0, n_bootstrap=999)
+    assert ends(0) != ends(1)

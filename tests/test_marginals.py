@@ -24,7 +24,13 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from siscm import Opinions
-from siscm.marginals import all_log_marginals, fit_marginals, floor, opinion_log_marginals
+from siscm.marginals import (
+    all_log_marginals,
+    fit_marginals,
+    floor,
+    opinion_log_marginals,
+    take_rows,
+)
 
 # The panel below has an expert who only ever said one label; one test is about the warning.
 pytestmark = pytest.mark.filterwarnings("ignore:.*only ever said one label")
@@ -372,3 +378,10 @@ def test_a_classifier_that_shows_its_probabilities_late_is_accepted() -> None:
     X = np.random.default_rng(0).normal(size=(8, 2))
     fitted = fit_marginals(stack, X, opinions, np.random.default_rng(0))
     assert opinion_log_marginals(fitted, X, opinions, 1e-8).shape == (8, 2)
+
+
+def test_rows_are_taken_by_their_place_whatever_they_are_called() -> None:
+    table = pd.DataFrame({"u": [1.0, 2.0, 3.0]}, index=[2, 0, 1])
+    rows = np.array([0, 2])
+    assert take_rows(table, rows)["u"].tolist() == [1, 3]
+    assert take_rows(table.to_numpy(), rows).tolist() == [[1], [3]]

@@ -331,7 +331,9 @@ def test_names_of_several_levels_stay_whole() -> None:
 
 def test_equal_repeats_are_merged_and_counted() -> None:
     table = pd.concat([table_of(), table_of().iloc[[2, 2, 0]]])
-    with pytest.warns(UserWarning, match=r"3 repeated opinion.*instance 'a', expert 'p'") as caught:
+    with pytest.warns(
+        UserWarning, match=r"^3 repeated opinion.*instance 'a', expert 'p'"
+    ) as caught:
         opinions = Opinions.from_long(table)
     assert len(caught) == 1
     assert caught[0].filename == __file__
@@ -358,6 +360,8 @@ def test_missing_columns_are_named() -> None:
         Opinions.from_long(table_of().drop(columns="expert"))
     with pytest.raises(ValueError, match="no column 'who'"):
         Opinions.from_long(table_of(), expert="who")
+    with pytest.raises(ValueError, match=r"no column \['expert'\]"):
+        Opinions.from_long(table_of(), expert=["expert"])  # type: ignore[arg-type]
 
 
 def test_ambiguous_columns_are_refused() -> None:
@@ -432,6 +436,20 @@ def test_a_table_of_codes_brings_its_names() -> None:
     assert opinions.experts.tolist() == ["q", "p"]
     assert opinions.to_long().to_numpy().tolist() == [[7, "q", "x"], [3, "q", "y"], [3, "p", "x"]]
     assert Opinions.from_codes(table, experts=["a", "b"]).experts.tolist() == ["a", "b"]
+    assert Opinions.from_codes(table, instances=["c", "d"]).instances.tolist() == ["c", "d"]
+
+
+def test_without_names_there_are_labels_up_to_the_largest_code() -> None:
+    assert Opinions.from_codes([[3, -1], [0, 3]]).classes.tolist() == [0, 1, 2, 3]
+    largest = Opinions.from_codes([[2**31 - 1]])
+    assert largest.n_classes == 2**31
+    with pytest.raises(ValueError, match="the code 2147483648, more than there can be classes"):
+        Opinions.from_codes([[2**31]])
+
+
+def test_the_first_code_that_is_none_is_named() -> None:
+    with pytest.raises(ValueError, match="instance 0, expert 1: code 7 is neither"):
+        Opinions.from_codes([[0, 7], [9, 1]], classes=["a", "b"])
 
 
 @pytest.mark.parametrize(
@@ -538,3 +556,9 @@ def test_votes_count_what_was_said_about_each_instance() -> None:
     assert opinions.votes.tolist() == [[1, 0, 2], [0, 1, 0], [0, 0, 0]]
     assert opinions.n_by_instance.tolist() == [3, 1, 0]
     assert opinions.n_by_expert.tolist() == (opinions.labels >= 0).sum(axis=0).tolist()
+
+
+def test_tallies_count_what_each_expert_said_and_nothing_for_who_was_never_asked() -> None:
+    opinions = Opinions.from_codes([[0, 2, -1], [0, 1, -1], [2, -1, -1]], classes=range(3))
+    assert opinions.tallies.tolist() == [[2, 0, 1], [0, 1, 1], [0, 0, 0]]
+    assert opinions.n_by_expert.tolist() == [3, 2, 0]
