@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,13 +18,14 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
 from siscm import Opinions
 from siscm.marginals import all_log_marginals, fit_marginals
-from siscm.pooled import PooledMarginals
+from siscm.pooled import STRENGTHS, PooledMarginals, _components, regressions
 
 Array = npt.NDArray[Any]
 BASE = LogisticRegression()
@@ -569,3 +570,78 @@ def test_a_feature_that_cannot_be_squared_is_named(panel: Any) -> None:
     fitted = PooledMarginals().fit(X, opinions)
     with pytest.raises(ValueError, match=r"X holds -1e\+101 for instance 4, feature 1 "):
         fitted.log_marginals(huge)
+
+
+class Sized(DummyClassifier):
+    """Keeps how many opinions each of its fits has seen."""
+
+    sizes: ClassVar[list[int]] = []
+
+    def fit(self, X: Any, y: Any) -> Any:
+        Sized.sizes.append(len(y))
+        return super().fit(X, y)
+
+
+def test_everything_is_left_out_once_and_nothing_at_the_end() -> None:
+    _, opinions, _ = simulated(12, 3, k=2)
+    Sized.sizes.clear()
+    PooledMarginals(Sized(strategy="prior"), n_folds=50).fit(np.empty((12, 0)), opinions)
+    *parts, whole = Sized.sizes
+    seen = opinions.n_by_instance[opinions.n_by_instance > 0]
+    assert sorted(parts) == sorted(len(opinions) - seen)
+    assert whole == len(opinions)
+
+
+class Sure(LogisticRegression):
+    """Says what its parent says, far too loudly."""
+
+    def predict_log_proba(self, X: Any) -> Array:
+        return log_softmax(5 * super().predict_log_proba(X), axis=1)
+
+
+def test_a_base_that_is_too_sure_of_itself_is_not_the_best(panel: Any) -> None:
+    X, opinions, _ = panel
+    model = PooledMarginals([Sure(), BASE], own_slopes=False).fit(X, opinions)
+    assert type(model.base_) is LogisticRegression
+
+
+def test_the_width_is_the_best_without_slopes_and_stays_so_with_them() -> None:
+    """Experts differ in nothing but how they read the second feature."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 2))
+    sign = np.repeat([1, -1], 3)
+    pull = 2 * X[:, :1] + 2 * X[:, 1:] * sign
+    codes = (pull + rng.logistic(size=(150, 6)) > 0).astype(int)
+    opinions = Opinions.from_codes(codes)
+    model, without = (
+        PooledMarginals(BASE, own_slopes=own).fit(X, opinions) for own in (True, False)
+    )
+    assert without.prior_ == (0.25, 0)
+    assert model.prior_ == (0.25, 0.3)
+    assert loss(model.out_of_fold_, opinions) < loss(without.out_of_fold_, opinions) - 0.1
+
+
+def test_the_default_learns_from_standardised_features_at_every_strength(panel: Any) -> None:
+    assert [one[-1].C for one in regressions(StandardScaler())] == list(STRENGTHS)
+    X, opinions, _ = panel
+    some = opinions.select(experts=[0, 1])
+    found, other = (
+        PooledMarginals(n_folds=2, own_slopes=False).fit(scale * X, some).log_marginals(scale * X)
+        for scale in (1, 1000)
+    )
+    np.testing.assert_allclose(found, other, atol=1e-3)
+    assert np.ptp(found[:, 0, 0]) > 1
+
+
+def test_a_constant_has_no_component_though_rounding_may_make_it_vary() -> None:
+    assert _components(np.full((90, 1), 0.1)) is None
+
+
+def test_components_are_twenty_at_most_and_know_no_unit() -> None:
+    X = np.random.default_rng(0).normal(size=(40, 25))
+    many, few = _components(X), _components(X[:, :3])
+    assert many is not None
+    assert few is not None
+    assert many.transform(X).shape == (40, 20)
+    scaled = X[:, :3] * [1, 1000, 0.001]
+    np.testing.assert_allclose(_components(scaled).transform(scaled), few.transform(X[:, :3]))
