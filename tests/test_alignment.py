@@ -12,7 +12,13 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from siscm import Opinions
-from siscm.alignment import align_columns, align_features, align_observed
+from siscm.alignment import (
+    align_columns,
+    align_experts,
+    align_features,
+    align_observed,
+    align_partition,
+)
 
 IDS = pd.Index(["a", "b", "c", "d"])
 EXPERTS = pd.Index(["Ann", "Bob", "Cy"])
@@ -312,3 +318,47 @@ def test_a_long_list_of_known_names_is_cut() -> None:
     many = pd.RangeIndex(100)
     with pytest.raises(ValueError, match=r"expert 100 was not.*\[0, 1, 2, .* 9\] \.\.\.\.$"):
         align_observed({100: "hi"}, IDS, many, CLASSES)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_numbers_up_to_1e100_are_features(sign: int) -> None:
+    at_most = X.assign(v=sign * 1e100)
+    pd.testing.assert_frame_equal(align_features(at_most, IDS), at_most)
+    beyond = X.assign(v=[0.0, sign * np.nextafter(1e100, np.inf), 0.0, 0.0])
+    with pytest.raises(ValueError, match=r"for instance 'b', feature 'v' \(1 such row"):
+        align_features(beyond, IDS)
+
+
+def test_columns_without_names_are_an_array_of_as_many() -> None:
+    assert isinstance(align_columns(X, None, 2), np.ndarray)
+    with pytest.raises(ValueError, match="X has 3 features; the model was fitted on 2"):
+        align_columns(np.ones((4, 3)), None, 2)
+
+
+def test_a_text_of_nothing_is_not_asked() -> None:
+    assert observe({"Ann": ["lo", "", " ", "hi"]}) == [[0, -1, -1], *[[-1] * 3] * 2, [2, -1, -1]]
+
+
+def test_experts_are_found_by_name_and_labels_must_be_in_the_order_of_training() -> None:
+    opinions = Opinions.from_codes([[0, 1]], experts=["Cy", "Ann"], classes=CLASSES)
+    assert align_experts(opinions, EXPERTS, CLASSES).tolist() == [2, 0]
+    with pytest.raises(ValueError, match=r"Build them with classes=model\.classes_"):
+        align_experts(opinions, EXPERTS, CLASSES[::-1])
+
+
+def test_groups_that_are_given_are_positions_in_order() -> None:
+    assert align_partition([["Cy", "Ann"], ["Bob"]], EXPERTS) == [[0, 2], [1]]
+
+
+@pytest.mark.parametrize(
+    ("partition", "words"),
+    [
+        ([["Ann", "Cy"], "Bob"], "partition must be a list of lists of expert ids"),
+        ([["Ann", "Cy"]], "'Bob'"),
+        ([["Ann", "Cy"], ["Bob", "Ann"]], "'Ann'"),
+        ([["Ann", "Cy"], ["Bob", "Zed"]], "'Zed'"),
+    ],
+)
+def test_groups_that_are_no_partition_name_whom(partition: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        align_partition(partition, EXPERTS)
