@@ -80,3 +80,17 @@ def test_opinions_are_opinions() -> None:
     check_opinions(Opinions.from_codes([[0]]))
     with pytest.raises(TypeError, match=r"is a DataFrame; make it with Opinions.from_long\(table"):
         check_opinions(pd.DataFrame())
+
+
+def test_an_array_has_a_row_for_each_instance_of_the_opinions() -> None:
+    model = Recorder().fit()
+    observed = Opinions.from_codes([[1], [0], [0]], list("pqr"), ["Bob"], ["no", "yes"])
+    with pytest.raises(ValueError, match="X has 2 rows, but the opinions are about 3 instances"):
+        model.counterfactual_proba(X.to_numpy()[:2], observed)
+    assert model.asked == []
+
+
+def test_groups_are_positions_in_the_order_of_the_partition() -> None:
+    model = Recorder().fit()
+    model.partition_ = [["Bob"], ["Ann"]]
+    assert model._groups() == [[1], [0]]

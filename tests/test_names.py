@@ -218,3 +218,47 @@ def test_encode_names_what_is_unknown() -> None:
         names.encode(pd.Series([1, 2]), ["1", "2"], "instance")
     with pytest.raises(ValueError, match=r"labels True \(bool\) and 1 \(int\)"):
         names.encode(pd.Series([True, 1], dtype=object), None, "label")
+
+
+def test_whole_floats_are_integers_only_where_no_other_float_is_meant() -> None:
+    assert type(names.plain(2.0**53 - 1)) is int
+    assert type(names.plain(2.0**53)) is float
+
+
+def test_texts_of_nothing_but_spaces_are_gaps() -> None:
+    cells = np.array([["", " \t"], ["a", None]], dtype=object)
+    assert names.gaps(cells).tolist() == [[True, True], [False, True]]
+    with pytest.raises(ValueError, match="labels given hold a missing value at 1"):
+        names.given_names(["a", " "], "label")
+
+
+def test_given_names_are_plain() -> None:
+    index = names.given_names(np.array([2.0, 1.0], dtype=object), "expert")
+    assert [type(name) for name in index] == [int, int]
+
+
+def test_names_that_cannot_be_compared_are_in_order_by_type() -> None:
+    assert names.sorted_names([("b",), "b", ("a",), 3], "label") == [3, "b", ("a",), ("b",)]
+
+
+def test_experts_in_another_order_are_other_experts() -> None:
+    names.refuse_other_experts(pd.Index(["a", "b"]), pd.Index(["a", "b"]), "parts are")
+    with pytest.raises(ValueError, match="the parts are about different experts"):
+        names.refuse_other_experts(pd.Index(["a", "b"]), pd.Index(["b", "a"]), "parts are")
+
+
+@pytest.mark.parametrize(
+    ("labels", "given", "ordered"),
+    [
+        (["a", "b"], None, True),
+        (["a", "b", "c"], None, False),
+        (["a", "b", "c"], ["c", "b", "a"], True),
+        ([1, 2, 3], None, True),
+        ([1, 2, "c"], None, False),
+    ],
+)
+def test_words_have_an_order_if_it_is_given_or_there_are_two(
+    labels: list[Any], given: list[Any] | None, ordered: bool
+) -> None:
+    column = pd.Series(labels, dtype=object)
+    assert names.has_order(column, given, pd.Index(labels, dtype=object)) is ordered
