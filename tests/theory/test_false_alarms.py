@@ -318,3 +318,9 @@ def test_habits_are_a_logit_with_an_intercept() -> None:
     p = np.exp(false_alarms._log_marginals(np.array([[0.5, -1.0]]), slopes))
     score = np.exp(slopes[:, 0] + 0.5 * slopes[:, 1] - slopes[:, 2])
     np.testing.assert_allclose(p[:, 0], score / score.sum(axis=1, keepdims=True))
+
+
+def test_a_rate_is_a_probability_though_the_law_sums_to_one_but_for_rounding() -> None:
+    half, joint = np.log([0.5, 0.5]), np.array([[0.0, 0.5], [0.5 + 2**-52, 0.0]])
+    assert joint.sum() > 1
+    assert violation_rate(joint, half, half) == 1

@@ -97,3 +97,44 @@ def test_noise_that_is_not_gumbel_is_of_both_kinds() -> None:
 def test_noises_are_not_equally_likely(models) -> None:
     for m in drawn(models, 10):
         assert np.ptp(m.scm.prior) > 0 or "equally likely" in m.family
+
+
+@pytest.mark.parametrize(
+    ("models", "holding", "others"),
+    [
+        (populations.silent_or_talking, 12, 6),
+        (populations.alike_or_not, 12, 12),
+        (populations.alike_or_not_or_talking, 6, 6 + 6),
+        (populations.gumbel_or_other_noise, 12, 6),
+    ],
+)
+def test_of_each_kind_there_are_as_many_as_said(models, holding, others) -> None:
+    holds = [m.holds for m in drawn(models, 12)]
+    assert (holds.count(True), holds.count(False)) == (holding, others)
+
+
+def test_half_of_the_noises_that_are_not_gumbel_are_of_either_kind() -> None:
+    families = [m.family for m in drawn(populations.gumbel_or_other_noise, 12) if not m.holds]
+    assert families.count("normal noise") == 3
+
+
+def test_four_experts_in_two_groups_are_six_pairs_with_habits_of_their_own() -> None:
+    found = drawn(populations.pairs_of_gumbel_max_si_scms, 30)
+    assert len(found) == 6 * 30
+    n_same = np.reshape([m.holds for m in found], (30, 6)).sum(axis=1)
+    assert set(n_same.tolist()) == {2, 3, 6}  # two and two, three and one, or all
+    for m in found:
+        for h in (0, 1):
+            law = marginal(m.scm, 0, frozenset({0, 1}), h)
+            np.testing.assert_allclose(law, m.marginals[h], atol=1e-12)
+
+
+@pytest.mark.parametrize("models", [populations.alike_or_not, populations.silent_or_talking])
+def test_experts_are_asked_about_one_case_or_two(models) -> None:
+    assert {m.scm.n_features for m in drawn(models, 20) if m.holds} == {1, 2}
+
+
+def test_who_is_alike_is_contradicted_whichever_way_she_is() -> None:
+    found = [m.scm for m in drawn(populations.alike_or_not, 40) if not m.holds]
+    doubt = [len(scm.prior) == 5 * scm.n_classes + 1 for scm in found]
+    assert len(doubt) / 2 <= doubt.count(True) < 0.75 * len(doubt)

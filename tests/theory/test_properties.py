@@ -236,3 +236,20 @@ def test_models_of_other_features_or_experts_are_not_compared() -> None:
         equivalence(scm, FiniteSCM.from_submechanisms(both, scm.prior, 2))
     with pytest.raises(ValueError, match="not 1 and 2 here, 1 and 1 there"):
         equivalence(scm, FiniteSCM.from_submechanisms(both[:1, :, :1], scm.prior, 2))
+
+
+@pytest.mark.parametrize(("chance", "stable"), [(1e-13, True), (1e-9, False)])
+def test_what_is_less_likely_than_rounding_is_breaks_no_stability(chance, stable) -> None:
+    """Expert 1 leans to 0, and yet says 1 now and then where expert 0 says 0."""
+    answers = np.array([[[0, 0], [1, 1], [1, 0], [0, 1]]])
+    scm = FiniteSCM.from_submechanisms(answers, np.array([0.5, 0.3, 0.2 - chance, chance]), 2)
+    assert (counterfactual_stability(scm, 0, 1) is None) == stable
+    assert (conditional_stability(scm, 0, 1) is None) == stable
+
+
+def test_models_of_noises_that_are_not_as_likely_are_not_compared() -> None:
+    scm = by_hand()
+    other = FiniteSCM(scm.prior[::-1].copy(), scm.answers, 2)
+    assert not np.array_equal(scm.prior, other.prior)
+    with pytest.raises(ValueError, match="must have the same noise distribution"):
+        equivalence(scm, other)

@@ -20,6 +20,7 @@ from siscm.theory.properties import (
 from siscm.theory.random_scms import (
     anchoring,
     contradicted,
+    different_groups,
     herding,
     monotone,
     normal_noise,
@@ -152,3 +153,40 @@ def test_generators_refuse_what_they_cannot_keep() -> None:
         contradicted(herding(by_hand(), 0.5), 0, 1)
     with pytest.raises(ValueError, match="strength is nan"):
         herding(by_hand(), np.nan)
+
+
+def test_a_contradiction_is_rare_enough_to_leave_the_odds_by_hand() -> None:
+    """0.95 of 0.1 is 0.05 more than 0.05 of 0.9: the last noise has an eighth of that."""
+    base = same_group(np.array([0.9, 0.1]), np.array([0.95, 0.05]))
+    scm = contradicted(base, 0, 1)
+    assert scm is not None
+    assert scm.prior[-1] == pytest.approx(0.05 / 8)
+    np.testing.assert_allclose(scm.prior[:-1], (1 - 0.05 / 8) * base.prior)
+    assert scm.answers[BOTH][0, -1].tolist() == [0, 1]
+    p, q = (marginal(scm, 0, BOTH, h) for h in (0, 1))
+    assert q[0] * p[1] > q[1] * p[0]
+
+
+def test_a_threshold_of_doubt_may_be_none_or_above_all_doubt() -> None:
+    """Some always say the cautious label, some only what they see."""
+    always, never = 0, 0
+    for seed in range(30):
+        said = stable(with_seed(seed), n_steps=2).alone.reshape(-1, 3, 2, 3)
+        steady = (said[:, :, 0] == said[:, :, 1]).all(axis=1)
+        n_labels = np.array([[len(set(x[:, 0, h])) for h in range(3)] for x in said])
+        always += (steady & (n_labels == 1)).sum()
+        never += (steady & (n_labels == 3)).sum()
+    # Of 180 experts and features a third each.
+    assert 40 < always < 80
+    assert 40 < never < 80
+
+
+def test_experts_of_different_groups_keep_their_own_habits() -> None:
+    p, q = np.array([0.7, 0.3]), np.array([0.2, 0.8])
+    np.testing.assert_allclose(interventional(different_groups(p, q), 0, BOTH), np.outer(p, q))
+
+
+def test_who_talks_already_goes_on_to_do_so() -> None:
+    base = herding(by_hand(), 1.0)
+    n = len(base.prior)
+    np.testing.assert_array_equal(senior(base, 0.5).answers[BOTH][:, :n], base.answers[BOTH])

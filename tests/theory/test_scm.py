@@ -132,6 +132,7 @@ def test_a_prior_that_is_no_distribution_is_refused(prior) -> None:
     [
         ([[[0, -1], [1, -1], [2, -1]]], r"experts \[0\] .* from 0 to 1"),
         ([[[0, -1], [1, -1], [-1, -1]]], r"experts \[0\] .* from 0 to 1"),
+        ([[[0, -1], [1, -1], [-2, -1]]], r"experts \[0\] .* from 0 to 1"),
         ([[[0, -1], [1, -1], [0.5, -1]]], r"experts \[0\] .* integer labels"),
         ([[[0, -1], [1, -1]]], r"experts \[0\] .* of shape \(1, 3, 2\)"),
         ([[[0, -1], [1, -1], [1, -1]]] * 2, r"experts \[0\] .* of shape \(1, 3, 2\)"),
@@ -157,3 +158,17 @@ def test_mechanisms_that_are_none_are_refused() -> None:
         FiniteSCM.from_mechanism(lambda asked: said[..., :1], prior, 2, 2)
     with pytest.raises(ValueError, match=r"experts \[0\] must be integer labels, not float64"):
         FiniteSCM.from_submechanisms(said * 1.9, prior, 2)
+
+
+def test_a_counterfactual_is_about_the_features_that_are_meant() -> None:
+    """On the first x both say 0 whatever happens, on the second expert 1 is the reverse of 0."""
+    answers = np.array([[[0, 0], [0, 0]], [[0, 1], [1, 0]]])
+    scm = FiniteSCM.from_submechanisms(answers, np.array([0.5, 0.5]), 2)
+    alone, other = frozenset({0}), frozenset({1})
+    for x, law in ((0, [1, 0]), (1, [0, 1])):
+        found = counterfactual(scm, x, alone, {0: 0}, other, 1)
+        np.testing.assert_array_equal(found, law)
+
+
+def test_alone_is_what_each_says_when_nobody_else_is_asked() -> None:
+    np.testing.assert_array_equal(herding(by_hand(), 1.0).alone[:, 3:], by_hand().answers[BOTH])
