@@ -324,3 +324,21 @@ def test_a_rate_is_a_probability_though_the_law_sums_to_one_but_for_rounding() -
     half, joint = np.log([0.5, 0.5]), np.array([[0.0, 0.5], [0.5 + 2**-52, 0.0]])
     assert joint.sum() > 1
     assert violation_rate(joint, half, half) == 1
+
+
+def test_log_odds_vary_as_much_as_said_however_many_features(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An intercept and three slopes on standard normal features."""
+    habits, seen = false_alarms._log_marginals, []
+
+    def kept(X: np.ndarray, slopes: np.ndarray) -> np.ndarray:
+        seen.append(slopes)
+        return habits(X, slopes)
+
+    monkeypatch.setattr(false_alarms, "_log_marginals", kept)
+    monkeypatch.setattr(false_alarms, "_learn", lambda X, said, fresh, *_: habits(fresh, seen[-1]))
+    false_alarms.by_training_size(
+        np.random.default_rng(0), (1,), (1,), n_pairs=200, n_features=3, spread=1.5, leaning=0.5
+    )
+    assert 4 * np.square(seen).mean() == pytest.approx(1.5**2 + 0.5**2, rel=0.1)
