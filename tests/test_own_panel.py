@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from siscm import Opinions
 from siscm.beyond.own_features import RARE, marginals_for
-from siscm.own_panel import check_files
+from siscm.beyond.own_files import Problems
+from siscm.own_panel import OwnPanel, _thin_places, check_files
 
 SAID = [
     (f"{i:03d}", expert, (i * j) % 7 % 2)
@@ -744,3 +745,59 @@ def test_minus_zero_is_zero(check):
 
 def test_labels_written_as_whole_floats_are_no_problem(check):
     assert check(labelled("1.0", "2.0")).problems.empty
+
+
+@pytest.mark.parametrize(("n", "new"), [(10, 1), (11, 2), (191, 20), (300, 20)])
+def test_for_want_of_new_cases_a_tenth_is_taken_and_twenty_at_most(n, new):
+    opinions = Opinions.from_codes(np.tile([0, 1, -1], (n, 1)))
+    panel = OwnPanel(opinions, pd.DataFrame(index=opinions.instances), {})
+    assert panel.cases().tolist() == list(range(new))
+
+
+def thin(codes, classes=range(2)):
+    """Where each problem is that leaves too little to learn from."""
+    problems = Problems("said.csv")
+    _thin_places(Opinions.from_codes(codes, classes=classes), problems)
+    return problems.table().set_index("problem")["where"].to_dict()
+
+
+def test_meetings_are_pairs_and_fifty_of_them_are_not_few():
+    fifty = np.tile([0, 1, -1], (50, 1))
+    three = [[0, 1, 1], *fifty[:47].tolist()]
+    assert not any("pair(s)" in problem for problem in [*thin(fifty), *thin(three)])
+    assert "only 49 pair(s) of opinions are about one instance" in thin(three[:-1])
+
+
+def test_as_many_experts_as_instances_are_not_more():
+    square = np.resize([0, 1, 1], (5, 5))
+    assert not any("more experts" in problem for problem in thin(square))
+    assert "more experts (5) than instances" in thin(square[:4])
+
+
+def test_four_instances_with_two_opinions_are_enough():
+    twice = [[0, 1], [1, 0], [0, 0], [1, 1], [0, -1]]
+    assert "fewer than 4 instances have two opinions or more" not in thin(twice)
+    assert "fewer than 4 instances have two opinions or more" in thin(twice[1:])
+
+
+def test_five_opinions_are_not_few_and_of_who_gave_fewer_no_habit_is_told():
+    """The first says 0 always, five times; the second four times 0; the third has met nobody."""
+    codes = np.full((6, 4), -1)
+    codes[:5, 0], codes[:4, 1], codes[5, 2], codes[:5, 3] = 0, 0, 1, [0, 1, 0, 1, 0]
+    found = thin(codes)
+    assert found["experts with fewer than 5 opinions"] == "1, 2"
+    assert found["experts who only ever say one label"] == "0"
+    assert found["experts who met nobody on an instance"] == "2"
+    met = thin(np.where(np.arange(4) < 2, codes, -1)[:5])
+    assert "0" not in met["experts who met nobody on an instance"].split(", ")
+
+
+def test_a_label_used_once_is_not_one_that_nobody_used():
+    found = thin([[0, 0, 1]] * 5 + [[0, 2, 1]], classes=range(4))
+    assert found["labels used only once"] == "2"
+    assert found["labels that nobody used"] == "3"
+
+
+def test_an_instance_without_any_opinion_has_not_one():
+    found = thin([[0, 1]] * 5 + [[0, -1], [-1, -1]])
+    assert found["instances with one opinion"] == "5"
