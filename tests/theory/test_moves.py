@@ -58,3 +58,15 @@ def test_a_label_that_is_never_said_is_no_agreement(n):
     log_p = np.log([[1e-9, 0.5, 0.5 - 1e-9], [0.2, 0.3, 0.5]])
     with pytest.raises(ValueError, match=f"in {n} cases expert 0 never says label 0"):
         simulated_pairs(log_p, [[0], [1]], n, np.random.default_rng(0))
+
+
+def test_how_far_frequencies_lie_from_the_law_by_hand(monkeypatch):
+    """After 0, in four cases, the other says 0 three times: a standard error of 1/4 from 1/2.
+
+    The other way round 2/3 of three cases lies farthest, by 1/6.
+    """
+    said = np.array([[0, 0, 0, 0, 1, 1, 1, 1], [0, 0, 0, 1, 0, 0, 1, 1]])
+    monkeypatch.setattr("siscm.theory.moves.simulate_opinions", lambda *_: said.T)
+    found = simulated_pairs(np.log(np.full((2, 2), 0.5)), [[0], [1]], 8, np.random.default_rng(0))
+    np.testing.assert_allclose(found["standard_errors"], [1, (1 / 6) / np.sqrt(1 / 4 / 3)])
+    assert found["violations"].tolist() == [3, 3]
