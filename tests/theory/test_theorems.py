@@ -315,3 +315,15 @@ def test_a_single_exception_refutes_whichever_side_it_is_on(sides) -> None:
 def test_a_tally_counts_every_case() -> None:
     cases = frame((3, YES, YES, YES), (2, NO, YES, NO))
     assert theorems.tally(cases, ("a", "b"), ("c", "d")).to_numpy().sum() == 5
+
+
+def test_what_she_would_have_said_is_compared_for_each_label_that_was_said() -> None:
+    """Expert 1 says 0 alone, and with expert 0 repeats her: only where that one says 1 it shows."""
+    alone, together = np.array([[[0, 0], [1, 0]]]), np.array([[[0, 0], [1, 1]]])
+    scm = FiniteSCM.from_mechanism(
+        lambda asked: (alone if len(asked) == 1 else together)[..., sorted(asked)],
+        np.array([0.5, 0.5]),
+        n_experts=2,
+        n_classes=2,
+    )
+    assert theorems.corollary_2(Drawn(scm, "", False)).gap == pytest.approx(1)
