@@ -224,3 +224,27 @@ def test_figures_are_ready_for_json(panel: Panel) -> None:
     frame = pd.DataFrame(again["standings"]).set_index(["where", "who"])
     assert frame.loc[(EVERYWHERE, BEST), "behind"] == 0
     assert sum(row["cases"] for row in again["promises"]) == again["cases"]
+
+
+def test_the_share_asked_about_is_rounded_and_of_equal_gains_the_first_are_taken() -> None:
+    found = by_hand().assign(gain=0.1, nobody=0.0)
+    for share, asked in ((0.4, [1, 1, 0, 0]), (0.6, [1, 1, 0, 0]), (0.7, [1, 1, 1, 0])):
+        assert policies(found, share)[LARGEST, BEST].tolist() == asked
+
+
+def test_standings_are_drawn_by_the_generator() -> None:
+    found = honest(60, np.random.default_rng(0))
+    one, again, other = (policy_standings(found, np.random.default_rng(seed)) for seed in (1, 1, 2))
+    pd.testing.assert_frame_equal(one, again)
+    assert (one["right"] == other["right"]).all()
+    assert not one["right_low"].equals(other["right_low"])
+
+
+def test_a_gain_at_an_edge_is_with_the_larger_ones_and_one_below_none_with_the_least() -> None:
+    table = promises(by_hand().assign(gain=[-0.001, 0.01, 0.2, 1.0]))
+    assert table["cases"].to_dict() == {"0 to 0.01": 1, "0.01 to 0.05": 1, "0.2 to 1": 2}
+
+
+def test_gains_of_rounding_are_not_worth_asking_for_though_it_costs_nothing() -> None:
+    table = net_value(by_hand().assign(gain=[1e-10, 0.1, 0.05, -1e-10]), [0.0, 0.05])
+    assert table["asked"].tolist() == [0.5, 0.25]
