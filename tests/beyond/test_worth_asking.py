@@ -8,7 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from siscm.asking import STRATEGIES
+from siscm import Opinions
+from siscm.asking import STRATEGIES, agreement_with_most
+from siscm.beyond.real_panels import N_FOLDS
 from siscm.beyond.worth_asking import (
     ANY,
     BEST,
@@ -248,3 +250,59 @@ def test_a_gain_at_an_edge_is_with_the_larger_ones_and_one_below_none_with_the_l
 def test_gains_of_rounding_are_not_worth_asking_for_though_it_costs_nothing() -> None:
     table = net_value(by_hand().assign(gain=[1e-10, 0.1, 0.05, -1e-10]), [0.0, 0.05])
     assert table["asked"].tolist() == [0.5, 0.25]
+
+
+def test_each_fold_has_a_model_a_record_and_a_generator_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, panel: Panel
+) -> None:
+    class Learned:
+        def __init__(self, marginals: object) -> None:
+            self.said: Opinions
+
+        def fit(self, X: pd.DataFrame, said: Opinions) -> Learned:
+            self.said = said
+            return self
+
+    seen = []
+
+    def tried(model, X, test, accuracy, *, rng) -> pd.DataFrame:
+        seen.append((model, rng.random()))
+        np.testing.assert_array_equal(accuracy, agreement_with_most(model.said))
+        assert set(test.instances).isdisjoint(model.said.instances)
+        return pd.DataFrame({"instance": test.instances[:1]})
+
+    monkeypatch.setattr("siscm.beyond.worth_asking.GradedSISCM", Learned)
+    monkeypatch.setattr("siscm.beyond.worth_asking.trial", tried)
+    found, first = held_out_trials(panel, n_folds=2, draw=3)
+    assert found["fold"].tolist() == [0, 1]
+    (one, r), (other, s) = seen
+    assert first is one is not other
+    assert [r, s] == [np.random.default_rng(3 * N_FOLDS + k).random() for k in (0, 1)]
+
+
+def test_what_its_interval_explains_is_not_clear(
+    monkeypatch: pytest.MonkeyPatch, panel: Panel
+) -> None:
+    cases = by_hand().assign(**dict.fromkeys(STRATEGIES, 0.0) | {BEST: [1, 0, 0, 0]})
+    monkeypatch.setattr("siscm.beyond.worth_asking.held_out_trials", lambda *_, **__: (cases, None))
+    standings, _ = over_draws(panel, n_draws=2)
+    assert standings.loc[("nowhere", "nobody")].to_dict() == {
+        "least": 0.25,
+        "most": 0.25,
+        "clear": 0,
+    }
+
+
+def test_figures_are_of_the_experts_that_are_meant_in_every_draw(
+    monkeypatch: pytest.MonkeyPatch, panel: Panel
+) -> None:
+    asked = []
+
+    def tried(panel: Panel, least: int, folds: int, draw: int = 0) -> tuple[pd.DataFrame, None]:
+        asked.append((least, folds, draw))
+        return by_hand(), None
+
+    monkeypatch.setattr("siscm.beyond.worth_asking.held_out_trials", tried)
+    figures = asking_figures(panel, 7, n_folds=2, n_draws=2)
+    assert asked == [(7, 2, 0), (7, 2, 1), (7, 2, 2)]
+    assert (figures["min_opinions"], figures["folds"], figures["draws"]) == (7, 2, 2)
