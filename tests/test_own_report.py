@@ -3,6 +3,7 @@
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
+from types import SimpleNamespace
 
 import jupytext
 import matplotlib as mpl
@@ -20,8 +21,8 @@ from siscm.beyond.own_features import FEW_CELLS, marginals_for
 from siscm.compendium import pages
 from siscm.data.panels import load_panel
 from siscm.graded import GradedSISCM
-from siscm.own_panel import check_files
-from siscm.own_report import MOST_SHOWN, learning, make_report, out_of_fold
+from siscm.own_panel import OwnPanel, check_files
+from siscm.own_report import MOST_SHOWN, Report, learning, make_report, out_of_fold
 
 PAGE = Path(__file__).parents[1] / "notebooks" / "17_your_panel.md"
 
@@ -404,3 +405,112 @@ def test_a_comment_that_most_cases_lack_stops_no_report(tmp_path, n_texts, colum
     ).panel
     assert list(panel.X.columns) == columns
     assert make_report(panel).sizes()["features"] == len(columns)
+
+
+def told(groups, sharing, codes):
+    """A report of a model of which only groups and sharing are known."""
+    experts = list(sharing)
+    table = pd.DataFrame({"sharing": sharing, "low": 0.0, "high": 1.0}).loc[experts]
+    learned = Opinions.from_codes(codes, experts=experts)
+    return Report(None, learned, SimpleNamespace(partition_=groups, sharing_=table), None)
+
+
+def test_who_gave_most_opinions_is_shown_in_the_order_of_all(monkeypatch):
+    codes = [[0, -1, 0, 0], [1, -1, 1, -1], [0, 1, 1, -1], [-1, -1, 0, -1]]
+    report = told(
+        [["Ann", "Bob", "Cy", "Dee"]], dict.fromkeys(["Ann", "Bob", "Cy", "Dee"], 0.5), codes
+    )
+    assert report.n_opinions.tolist() == [3, 1, 4, 1]
+    for most, shown in ((2, ["Ann", "Cy"]), (3, ["Ann", "Bob", "Cy"])):
+        monkeypatch.setattr("siscm.own_report.MOST_SHOWN", most)
+        other = replace(report)
+        assert other.shown.tolist() == shown
+        assert sorted(other.sharing().index) == shown
+        assert len(other.sharing(everybody=True)) == 4
+
+
+def test_sharing_is_by_group_from_the_largest_and_of_who_is_alone_there_is_none():
+    sharing = {"Ann": 0.2, "Bob": 0.7, "Cy": 0.9, "Dee": 0.5, "Eve": 0.3, "Flo": 0.4}
+    groups = [["Bob"], ["Ann", "Cy", "Dee"], ["Eve", "Flo"]]
+    report = told(groups, sharing, np.zeros((2, 6), dtype=int))
+    table = report.sharing()
+    assert table["group"].to_dict() == {"Cy": 1, "Dee": 1, "Ann": 1, "Flo": 2, "Eve": 2, "Bob": 3}
+    assert table.index.tolist() == ["Cy", "Dee", "Ann", "Flo", "Eve", "Bob"]
+    assert table.index[table["sharing"].isna()].tolist() == ["Bob"]
+    assert report.groups(most=2) == {
+        "group 1": ["Cy", "Dee", "Ann"],
+        "group 2": ["Flo", "Eve"],
+        "smaller groups": ["Bob"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("ends", "words"),
+    [
+        ((0.01, 0.03), "One opinion tells"),
+        ((-0.01, 0.05), "It is open"),
+        ((-0.05, 0.01), "It is open"),
+        ((-0.03, -0.01), "Second opinions do NOT help"),
+    ],
+)
+def test_the_verdict_is_open_as_long_as_the_interval_holds_nothing(ends, words):
+    report = told([["Ann", "Bob"]], {"Ann": 0.5, "Bob": 0.5}, [[0, 1]])
+    low, high = ends
+    row = {"log_loss_more": sum(ends) / 2, "log_loss_more_low": low, "log_loss_more_high": high}
+    report.__dict__["worth"] = pd.DataFrame(row, index=["marginals"])
+    assert report.verdict().startswith(words)
+
+
+def panel_of(n_twice, n_once, n_never=0):
+    """Two experts, who both speak about the first instances; one feature."""
+    codes = [[0, 1]] * n_twice + [[0, -1]] * n_once + [[-1, -1]] * n_never
+    opinions = Opinions.from_codes(codes)
+    return OwnPanel(opinions, pd.DataFrame({"u": 0.0}, index=opinions.instances), {})
+
+
+@pytest.mark.parametrize(("n_twice", "n_once", "learned"), [(4, 8, 4), (4, 9, 13), (3, 1, 4)])
+def test_new_cases_are_kept_out_if_half_of_the_opinions_and_four_meetings_are_left(
+    n_twice, n_once, learned
+):
+    panel = panel_of(n_twice, n_once, n_never=2)
+    found = learning(panel, None, np.random.default_rng(0))
+    assert found.instances.tolist() == list(range(learned))
+
+
+def test_of_the_largest_panel_six_instances_are_learned_from():
+    found = learning(panel_of(30, 0, 1), 1, np.random.default_rng(0))
+    assert len(found.instances) == 6
+
+
+@pytest.mark.parametrize(("n_twice", "n_folds"), [(2, 2), (7, 3)])
+def test_every_meeting_is_judged_once_by_who_has_not_seen_it(monkeypatch, n_twice, n_folds):
+    said, parts = panel_of(n_twice, 3).opinions, []
+
+    def fitted(panel, train):
+        return SimpleNamespace(log_marginals=lambda X, test: train)
+
+    def judged(rules, train, test):
+        parts.append(test.instances.tolist())
+        assert sorted([*train.instances, *test.instances]) == list(range(n_twice + 3))
+        return pd.DataFrame({"instance": test.instances})
+
+    monkeypatch.setattr("siscm.own_report._fitted", fitted)
+    monkeypatch.setattr("siscm.own_report.graded", lambda model: None)
+    monkeypatch.setattr("siscm.own_report.judged", judged)
+    for seed in range(5):
+        found = out_of_fold(panel_of(n_twice, 3), said, np.random.default_rng(seed))
+        assert sorted(found["instance"]) == list(range(n_twice))
+    assert len(parts) == 5 * n_folds
+    assert len({tuple(sorted(part)) for part in parts}) > n_folds or n_twice == 2
+
+
+def test_a_report_is_drawn_from_its_seed(monkeypatch):
+    drawn = []
+    monkeypatch.setattr(
+        "siscm.own_report.learning", lambda panel, most, rng: drawn.append(rng.random())
+    )
+    monkeypatch.setattr("siscm.own_report.out_of_fold", lambda *_: None)
+    monkeypatch.setattr("siscm.own_report._fitted", lambda *_: None)
+    for seed in (0, 5):
+        make_report(None, random_state=seed)
+    assert drawn == [np.random.default_rng(seed).random() for seed in (0, 5)]

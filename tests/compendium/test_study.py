@@ -4,7 +4,9 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import permutations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -108,10 +110,11 @@ def test_figures_are_numbers_only(done):
 
 def test_min_opinions_leaves_out_whoever_said_less():
     panel = simulate_panel("MD-Agreement", np.random.default_rng(0))
-    few = study(panel, min_opinions=300)
     said = panel.part("train", "dev")
     counts = np.bincount(said.expert_codes, minlength=len(said.experts))
-    assert list(few.train.experts) == list(said.experts[counts >= 300])
+    least = int(counts[counts >= 300].min())
+    few = study(panel, min_opinions=least)
+    assert list(few.train.experts) == list(said.experts[counts >= least])
     assert list(few.test.experts) == list(few.train.experts)
 
 
@@ -161,3 +164,42 @@ def test_same_figures_for_any_threads_and_hash_seed():
     )
     np.testing.assert_allclose(marginals[0], marginals[1], rtol=0, atol=1e-10)
     assert rest[0] == rest[1]
+
+
+def met_by_hand() -> SimpleNamespace:
+    """Four experts: how often every two met, and on how many instances they violate."""
+    together, violations = np.diag([9, 9, 9, 9]), np.zeros((4, 4), dtype=int)
+    for h, j, met, torn in ((0, 1, 1, 1), (0, 2, 2, 0), (0, 3, 3, 2), (1, 2, 5, 0), (2, 3, 6, 3)):
+        together[[h, j], [j, h]], violations[[h, j], [j, h]] = met, torn
+    graph = SimpleNamespace(together=together, violations=violations)
+    return SimpleNamespace(
+        experts_=list("abcd"), graph_=graph, partition_=[["a"], ["b", "c"], ["d"]]
+    )
+
+
+def test_pairs_that_met_are_counted_by_hand():
+    assert violation_counts(met_by_hand()) == {
+        "pairs_together": 5,
+        "pairs_in_violation": 3,
+        "violations": 6,
+        "median_meetings_of_violating_pairs": 3,
+        "median_meetings_of_other_pairs": 3.5,
+    }
+    assert violations_by_meetings(met_by_hand()).to_dict("index") == {
+        "1": {"pairs": 1, "in violation": 1},
+        "2": {"pairs": 1, "in violation": 0},
+        "3-5": {"pairs": 2, "in violation": 0.5},
+        "6-10": {"pairs": 1, "in violation": 1},
+    }
+
+
+def test_figures_tell_sizes_and_groups(done, monkeypatch):
+    monkeypatch.setattr("siscm.compendium.study.scores", lambda *_, **__: {})
+    panel = replace(done.panel, n_merged=4)
+    found = figures(replace(done, panel=panel, model=met_by_hand()), rng=np.random.default_rng(0))
+    assert found["opinions_merged"] == 4
+    assert (found["groups"], found["singleton_groups"], found["largest_group"]) == (3, 2, 2)
+    for part, said in (("training", done.train), ("test", done.test)):
+        assert found[f"{part}_instances"] == len(said.instances)
+        assert found[f"{part}_opinions"] == len(said)
+    assert found["training_opinions"] != found["test_opinions"]
