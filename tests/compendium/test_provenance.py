@@ -15,18 +15,31 @@ from typing import Any
 import pytest
 from uses import MODULES, link, reached, the_package, used
 
+from siscm.cifar10h import verdicts
 from siscm.compendium import measured, pages, paper_numbers, provenance
 from siscm.compendium.paper import (
     DIFFERS,
     MEANING,
     NOT_RUN,
     REPRODUCED,
+    TWIN,
     Item,
+    Number,
+    Seed,
     at_least,
+    figures,
     near,
     setting,
 )
-from siscm.compendium.provenance import CONTENTS, PARTS, SHOWN, UNEXPLAINED, provenance_page
+from siscm.compendium.provenance import (
+    CONTENTS,
+    PARTS,
+    SHOWN,
+    UNEXPLAINED,
+    _data,
+    _table,
+    provenance_page,
+)
 from siscm.data.registry import ENTRIES
 from siscm.theory.statements import SECTIONS, STATEMENTS
 
@@ -442,3 +455,43 @@ class TestExpected:
                 widest = max(tolerance.values()) if isinstance(tolerance, dict) else tolerance
                 assert widest <= 0.005, f"{name}: a wrong figure passes"
                 assert "seed" in part or {"date", "files"} <= set(part), name
+
+
+def test_numbers_are_the_twins_only_if_all_are_and_verdicts_are_told_where_they_differ() -> None:
+    twins = [Number(name, "1", f"{TWIN}2", "±1", NOT_RUN) for name in "ab"]
+    assert list(_table(twins)) == [
+        "| number | paper | twin | allowed |\n  | --- | --- | --- | --- |\n"
+        "  | a | 1 | 2 | ±1 |\n  | b | 1 | 2 | ±1 |"
+    ]
+    ours = Number("c", "3", "3", "exactly", REPRODUCED)
+    assert list(_table([twins[0], ours])) == [
+        "| number | paper | here | allowed | verdict |\n  | --- | --- | --- | --- | --- |\n"
+        f"  | a | 1 | {TWIN}2 | ±1 | {NOT_RUN} |\n  | c | 3 | 3 | exactly | {REPRODUCED} |"
+    ]
+    assert list(_table([])) == []
+
+
+def test_a_seed_may_be_a_default_of_a_function() -> None:
+    assert Seed("draws", "graded.GradedSISCM(n_samples)").value({}) == 2000
+    assert Seed("draws", 7).value({}) == 7
+    assert Seed("draws", "expected/some:part.key").value({"some": {"part": {"key": 5}}}) == 5
+
+
+def test_figures_are_those_below_their_path_and_no_others() -> None:
+    content = contents()["cifar10h"]
+    paths = [one.path for one in (*verdicts.raw_criteria(content), *verdicts.criteria(content))]
+    path = next(path for path in paths if len(path) > 1)
+    below = [one for one in paths if one[:2] == path[:2]]
+    assert len(below) < sum(one[0] == path[0] for one in paths)
+    assert len(list(figures(path[:2])(contents()))) == len(below)
+
+
+def test_what_rests_on_counts_names_the_files_of_both() -> None:
+    counts = {"files": {"counts.npy": "0123456789"}, "date": "2026-01-02"}
+    real = {"files": {"raw.csv": "abcdefghij"}}
+    words = _data("counts", {"cifar10h": {"counts": counts, "real": real}})
+    assert words == (
+        "real, `counts.npy` `01234567`, recorded 2026-01-02; "
+        "`raw.csv` `abcdefgh`, read for this page"
+    )
+    assert "raw.csv" not in _data("counts", {"cifar10h": {"counts": counts, "real": None}})
