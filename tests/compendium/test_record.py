@@ -1,6 +1,7 @@
 """The figures recorded on the real files, and what the book says of them."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
@@ -9,7 +10,9 @@ from siscm.beyond.worth_asking import asking_figures
 from siscm.cifar10h.pipeline import TWIN_SEED, experiment_kind
 from siscm.compendium.pages import expected
 from siscm.compendium.record import (
+    FITTED_TOLERANCE,
     MIN_OPINIONS,
+    TOLERANCE,
     experiment,
     graded_figures,
     main,
@@ -110,6 +113,10 @@ def test_recording_leaves_the_rest_of_a_file_as_it_is(monkeypatch, tmp_path):
     assert written == {"paper": {"experts": 114}, "real": None}
     assert list(expected("panels")) == list(MIN_OPINIONS)
     assert list(expected("graded")) == list(POPULATIONS)
+    for part in ("graded", "asking"):
+        tolerances = {name: entry["tolerance"] for name, entry in expected(part).items()}
+        assert tolerances == FITTED_TOLERANCE
+    assert {entry["tolerance"] for entry in expected("panels").values()} == {TOLERANCE}
     assert [entry["least"] for entry in expected("asking").values()] == list(MIN_OPINIONS.values())
 
 
@@ -260,3 +267,65 @@ def test_the_experiment_is_recorded_where_its_raw_file_is(monkeypatch, tmp_path)
     main()
     assert expected("cifar10h")["real"]["figures"] == {"experts": 114}
     assert "date" in expected("cifar10h")["real"]
+
+
+def replaced(monkeypatch, **functions):
+    for name, function in functions.items():
+        monkeypatch.setattr(f"siscm.compendium.record.{name}", function)
+
+
+@pytest.mark.parametrize("groups", [None, [["Ann"]]])
+def test_a_panels_figures_are_of_its_experts_and_of_known_groups_if_it_tells_any(
+    groups, monkeypatch
+):
+    panel = SimpleNamespace(files={"a.json": "0123"}, known_groups=groups)
+    replaced(
+        monkeypatch,
+        load_lewidi=lambda name: panel,
+        study=lambda *about: about,
+        figures=lambda done, rng: done,
+        scores=lambda done, groups, rng: groups,
+        other_starts=lambda done: [],
+    )
+    assert panel_figures("MD-Agreement") == {
+        "files": {"a.json": "0123"},
+        "min_opinions": 60,
+        "figures": (panel, 60),
+        "scores_with_known_groups": groups or {},
+        "other_starts": [],
+    }
+
+
+@pytest.mark.parametrize("groups", [None, [["Ann"]]])
+def test_figures_of_graded_sharing_are_by_part_and_how_far_known_groups_stay_behind(
+    groups, monkeypatch
+):
+    panel = SimpleNamespace(files={}, known_groups=groups)
+    replaced(
+        monkeypatch,
+        load_lewidi=lambda name: panel,
+        development=lambda panel, least, groups=None: ("development", least, groups),
+        final=lambda panel, least: ("test", least),
+        fitted=lambda panel, least: least,
+        model_figures=lambda panel, model: model,
+        shift_figures=lambda panel, model: model,
+        score_figures=lambda pairs, n_classes: pairs,
+        behind=lambda best, other, n_classes: (best, other),
+    )
+    found = graded_figures("MD-Agreement")["populations"]
+    assert list(found) == ["60 opinions or more", "everyone"]
+    first = found["60 opinions or more"]
+    assert (first["model"], first["shift"], first["test"]) == (60, 60, ("test", 60))
+    free, known = ("development", 60, None), ("development", 60, groups)
+    assert first["development"] == free
+    assert first.get("known_groups") == (known if groups else None)
+    assert first.get("known_groups_behind") == ((free, known) if groups else None)
+
+
+def test_published_counts_are_rounded_to_six_digits(monkeypatch):
+    replaced(
+        monkeypatch,
+        load_cifar10h_counts=lambda: {"share": 1 / 3, "images": 7},
+        count_figures=lambda counts: counts,
+    )
+    assert published_counts()["figures"] == {"share": 0.333333, "images": 7}
