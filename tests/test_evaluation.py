@@ -14,11 +14,13 @@ from siscm import Opinions, baselines
 from siscm.baselines import Pairs
 from siscm.evaluation import (
     SCENARIOS,
+    accuracy,
     all_pairs,
     compare,
     confusion,
     difference,
     hits,
+    log_loss,
     per_expert,
     summaries,
     summary,
@@ -381,3 +383,17 @@ def test_every_rule_is_judged_on_the_same_draws_and_each_generator_draws_its_own
     )
     pd.testing.assert_frame_equal(one.loc["a"], one.loc["b"])
     assert not one.equals(other)
+
+
+def test_accuracy_is_a_row_a_rule_and_a_column_a_scenario() -> None:
+    log_p, opinions = panel(np.random.default_rng(0))
+    table = accuracy(log_p, opinions, PARTITION, baselines.RULES)
+    assert table.index.tolist() == list(baselines.RULES)
+    assert table.columns.tolist() == list(SCENARIOS)
+    copied = all_pairs(log_p, opinions, PARTITION, baselines.copy)
+    right = copied["observed_label"] == copied["truth"]
+    assert table.loc["copy", "all pairs"] == pytest.approx(right.mean())
+
+
+def test_without_the_uniform_law_who_is_certain_may_be_infinitely_wrong() -> None:
+    assert log_loss(np.array([0.0, 1.0]), 2, 0.0).tolist() == [np.inf, 0]
