@@ -362,3 +362,21 @@ def test_groups_that_are_given_are_positions_in_order() -> None:
 def test_groups_that_are_no_partition_name_whom(partition: Any, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         align_partition(partition, EXPERTS)
+
+
+def test_times_are_refused_by_the_classifier_and_not_before() -> None:
+    X = pd.DataFrame({"u": pd.to_timedelta([1, 2], unit="h"), "v": [1.0, 2.0]})
+    pd.testing.assert_frame_equal(align_features(X, X.index), X)
+
+
+def test_numbers_of_no_dtype_are_bounded_too() -> None:
+    X = pd.DataFrame({"u": [1.0, 1e200]}, dtype=object)
+    with pytest.raises(ValueError, match=r"1e\+200 for instance 1, feature 'u'"):
+        align_features(X, X.index)
+
+
+def test_a_masked_label_was_not_asked() -> None:
+    codes = align_observed(
+        {"Ann": np.ma.array([0, 1], mask=[0, 1])}, *(pd.Index(x) for x in ([7, 8], ["Ann"], [0, 1]))
+    )
+    assert codes.tolist() == [[0], [-1]]

@@ -420,3 +420,20 @@ def test_cases_that_two_have_judged_change_nothing_about_the_others(panel, model
 def test_who_never_said_anything_has_the_record_of_a_beginner() -> None:
     opinions = Opinions.from_codes([[0, 0, -1], [1, 1, -1]])
     np.testing.assert_allclose(agreement_with_most(opinions), [3 / 4, 3 / 4, 1 / 2])
+
+
+@pytest.mark.parametrize("noise", ["gumbel", "uniform"])
+@pytest.mark.parametrize("codes", [[0, 1, -1], [0, 1, 0]])
+def test_the_impossible_is_refused_though_nobody_is_left_to_ask(noise, codes) -> None:
+    said = np.random.default_rng(0).integers(2, size=(60, 3))
+    model = GradedSISCM(noise=noise, sharing=1.0, partition=[[0, 1, 2]])
+    model.fit(np.empty((60, 0)), Opinions.from_codes(said))
+    with pytest.raises(ValueError, match="no noise makes expert"):
+        value_of_asking(model, np.log(np.full((1, 3, 2), 0.5)), np.array([codes]))
+
+
+def test_of_no_case_of_three_a_trial_has_no_row_and_all_columns(panel, model) -> None:
+    two = panel.opinions.select(experts=panel.opinions.experts[:2])
+    table = trial(model, panel.X, two, np.ones(len(model.experts_)), rng=np.random.default_rng(0))
+    assert table.empty
+    assert {*STRATEGIES, "gain", "instance"} <= set(table.columns)

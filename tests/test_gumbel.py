@@ -566,3 +566,9 @@ def test_masked_input_is_refused() -> None:
 def test_a_sum_off_by_a_thousandth_is_refused() -> None:
     with pytest.raises(ValueError, match="sums to"):
         gumbel.counterfactual_probabilities(np.log([0.5, 0.501]), np.log([0.5, 0.5]), 0)
+
+
+def test_a_number_of_draws_may_be_of_any_type_of_whole_numbers() -> None:
+    n, rng = np.int64(2), np.random.default_rng(0)
+    assert gumbel.sample_noise(3, n, rng).shape == (2, 3)
+    assert gumbel.sample_posterior_noise(np.log([0.5, 0.5]), 0, n, rng).shape == (2, 2)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from strategies import log, log_dirichlet, rngs
 
 from siscm import Opinions
-from siscm.pairs import iter_pairs, opinion_marginals
+from siscm.pairs import iter_pairs, opinion_marginals, rows_of_opinions
 
 
 def random_opinions(rng: np.random.Generator, n: int, n_experts: int, k: int = 3) -> Opinions:
@@ -116,3 +116,12 @@ def test_refusals_name_the_expert_and_the_instance() -> None:
     wrong = half.copy()
     wrong[1, 1] = np.nan
     assert np.isfinite(opinion_marginals(wrong, opinions)).all()
+
+
+def test_what_is_masked_is_refused_and_so_is_a_table_in_the_place_of_opinions() -> None:
+    opinions = random_opinions(np.random.default_rng(0), 5, 3)
+    log_p = np.log(np.full((len(opinions), 3), 1 / 3))
+    with pytest.raises(ValueError, match="a value is masked"):
+        rows_of_opinions(np.ma.array(log_p, mask=np.eye(len(log_p), 3)), opinions)
+    with pytest.raises(TypeError, match="opinions is a DataFrame; make it with"):
+        rows_of_opinions(log_p, opinions.to_long())

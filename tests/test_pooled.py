@@ -645,3 +645,22 @@ def test_components_are_twenty_at_most_and_know_no_unit() -> None:
     assert many.transform(X).shape == (40, 20)
     scaled = X[:, :3] * [1, 1000, 0.001]
     np.testing.assert_allclose(_components(scaled).transform(scaled), few.transform(X[:, :3]))
+
+
+class Fails(LogisticRegression):
+    """A classifier that cannot learn from more than so many opinions."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        if len(X) > 100:
+            raise ValueError("too many")
+        return super().fit(X, y)
+
+
+def test_a_refit_that_fails_leaves_what_was_learned_before(panel: Any) -> None:
+    X, opinions, _ = panel
+    few = opinions.select(instances=opinions.instances[:20])
+    model = PooledMarginals(Fails()).fit(X[:20], few)
+    before = model.log_marginals(X[:5])
+    with pytest.raises(ValueError, match="too many"):
+        model.fit(X, Opinions.from_codes(np.where(opinions.labels > 0, opinions.labels, -1)))
+    np.testing.assert_array_equal(model.log_marginals(X[:5]), before)

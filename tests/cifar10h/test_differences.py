@@ -183,7 +183,7 @@ def test_where_all_are_in_violation_the_model_is_its_marginals(
     assert change["all pairs"] == pytest.approx(every["GNB"] - every["Gumbel-Max SI-SCM"])
     assert np.isnan(change["same group"])
     n = len(graph.experts)
-    sizes = effect.sizes.loc[["pairs in violation", "groups", "singletons"], "other"]
+    sizes = effect.sizes.loc[["pairs in violation", "groups", "singleton groups"], "other"]
     assert sizes.tolist() == [n * (n - 1) // 2, n, n]
 
 

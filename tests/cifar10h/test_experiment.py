@@ -123,7 +123,7 @@ def test_rules_and_restarts_are_those_of_training(experiment: Experiment) -> Non
     fits = {
         "GNB + CNB": rivals.fit_product_with_cnb,
         "most frequent label": rivals.fit_most_frequent,
-        "Dawid-Skene": rivals.fit_dawid_skene,
+        "Dawid–Skene": rivals.fit_dawid_skene,
     }
     for name, fit in fits.items():
         test, groups = experiment.test, experiment.model.partition_

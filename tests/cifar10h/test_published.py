@@ -65,7 +65,7 @@ def test_each_range_ends_where_the_next_begins() -> None:
     found = published.images_by_share(published.agreement(_counts(*rows)))
     assert found.tolist() == [1, 2, 2, 2, 2, 2, 2, 1]
     nearly = published.agreement(_counts({"cat": 999, "dog": 1}, {"cat": 1}))
-    assert published.images_by_share(nearly)[["above 95 %", "everybody"]].tolist() == [1, 1]
+    assert published.images_by_share(nearly)[["95 to 100 %", "everybody"]].tolist() == [1, 1]
     assert nearly[["opinions", "largest_share", "pairs", "agree"]].iloc[1].tolist() == [1, 1, 0, 0]
 
 

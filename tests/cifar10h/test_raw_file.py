@@ -346,10 +346,9 @@ def test_a_contradiction_is_named_however_often_either_answer_stands_there() -> 
     for said in ([4, 5, 5], [5, 5, 4], [4, 4, 5, 5]):
         with pytest.raises(ValueError, match="contradicts") as caught:
             check_raw(answers(*harmless, *((2, 8, label) for label in said)))
-        assert (
-            str(caught.value)
-            == f"the table: annotator 2 contradicts herself about image 8: {said}."
-        )
+        rows = [f"{CLASSES[label]} in row {row}" for row, label in enumerate(said, start=3)]
+        named = f"annotator 2 contradicts herself about image 8, {', '.join(rows)};"
+        assert str(caught.value).startswith(f"the table: {named}")
 
 
 def test_the_image_named_is_the_first_whose_label_is_wrong() -> None:
