@@ -124,7 +124,7 @@ def draw_confusions(axes: Axes, table: pd.DataFrame) -> None:
     share = per_mille(table)
     off = share.mask(np.eye(len(share), dtype=bool))
     draw_matrix(axes, off, share.map("{:.0f}".format), np.nanmax(off))
-    axes.set(xlabel="label given", ylabel=str(table.index.name))
+    axes.set(xlabel="label given, of a thousand", ylabel=str(table.index.name))
 
 
 def draw_classes(all_axes: Sequence[Axes], points: FloatArray, labels: IntArray) -> None:

@@ -84,14 +84,15 @@ def draw_methods(upper: Axes, lower: Axes, frame: pd.DataFrame) -> None:
     """
     runs = frame.pivot(index=["edge_ratio", "repeat", "m", "s"], columns="method")
     runs = runs.droplevel(["repeat", "m", "s"])
-    for i, method in enumerate(("greedy", "restarts", "local search")):
-        draw_line(upper, runs["gap", method], i, method, **_HOLLOW)
+    methods = ("greedy", "greedy"), ("restarts", "ten times the restarts"), ("local search",) * 2
+    for i, (method, name) in enumerate(methods):
+        draw_line(upper, runs["gap", method], i, name, **_HOLLOW)
     lower.vlines(runs.index, runs["ari", "greedy"], runs["ari", "exact"], color=GREY, linewidth=1.5)
     for i, method in ((0, "greedy"), (3, "exact")):
         draw_line(lower, runs["ari", method], i, method, **_HOLLOW)
-    for axes, words in ((upper, "objective above its bound"), (lower, "ARI with planted groups")):
+    for axes, what in ((upper, "objective above its bound"), (lower, "ARI with planted groups")):
         axes.set_xlim(0, 1.03)
-        finish_lines(axes, "edge ratio $r$", words)
+        finish_lines(axes, "edge ratio $r$", what)
     upper.set_ylim(bottom=-1)
     lower.set_ylim(-0.06, 1.06)
 
@@ -135,18 +136,18 @@ def draw_sampling(upper: Axes, lower: Axes, frame: pd.DataFrame) -> None:
     draws = sorted(set(frame["n_samples"]))
     frame = frame.assign(place=frame["n_samples"].map(draws.index))
     sampled = frame[np.isfinite(frame["n_samples"])]
-    _draw_spread(upper, sampled, "predictions", -1, "predictions", linestyle="--")
+    _draw_spread(upper, sampled, "predictions", -1, "predictions, all runs", linestyle="--")
     for i, ((m, s), run) in enumerate(frame.groupby(["m", "s"], sort=False)):
         run = run.assign(place=run["place"] + 0.08 * (i - 1))  # bars side by side
         name, finite = f"m = {m:g}, s = {s:g}", np.isfinite(run["n_samples"])
-        _draw_spread(upper, run[finite], "signs", i, name)
+        _draw_spread(upper, run[finite], "signs", i, f"signs, {name}")
         _draw_spread(lower, run[finite], "ari_exact", i, name)
         _draw_spread(lower, run[~finite], "ari_exact", i, fillstyle="none")
     words = [f"{n:,.0f}" if np.isfinite(n) else "exact, other\nrestarts" for n in draws]
     for axes, kept in ((upper, sampled["n_samples"].nunique()), (lower, len(draws))):
         axes.set_xticks(range(kept), words[:kept])
         axes.set_xlim(-0.4, len(draws) - 0.6)
-    finish_lines(upper, "draws T", "changed by chance", percent="y")
+    finish_lines(upper, "draws T", "share changed by draws", percent="y")
     upper.set_ylim(bottom=0)
     finish_lines(lower, "draws T", "ARI with the exact groups")
     lower.set_ylim(-0.03, 1.06)
@@ -188,7 +189,8 @@ def draw_learned(
     for i, model in enumerate(("fitted", "planted", "singletons")):
         for name in (learned, TRUE):
             look = dashed.get(name, {})
-            draw_line(lower, mean[f"zero_one_{model}"][name], i, f"{model}, {name}", **look)
+            words = f"{model}, {'true marginals' if name == TRUE else name}"
+            draw_line(lower, mean[f"zero_one_{model}"][name], i, words, **look)
     for axes, words, percent in (
         (upper, "ARI with the planted groups", ""),
         (middle, "similar pairs lost", "y"),

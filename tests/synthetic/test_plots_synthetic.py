@@ -46,13 +46,13 @@ def test_methods_show_every_run_and_what_the_best_changes() -> None:
     plots.draw_methods(*all_axes, frame)
     assert_legible(all_axes)
     for axes, column, methods in (
-        (all_axes[0], "gap", ["greedy", "restarts", "local search"]),
+        (all_axes[0], "gap", ["greedy", "ten times the restarts", "local search"]),
         (all_axes[1], "ari", ["greedy", "exact"]),
     ):
         handles, labels = axes.get_legend_handles_labels()
         assert labels == methods
         for handle, method in zip(handles, labels, strict=True):
-            rows = frame[frame["method"] == method]
+            rows = frame[frame["method"] == method.removeprefix("ten times the ")]
             np.testing.assert_allclose(handle.get_xdata(), rows["edge_ratio"])
             np.testing.assert_allclose(handle.get_ydata(), rows[column])
     segments = all_axes[1].collections[0].get_segments()
@@ -96,9 +96,9 @@ def test_sampling_shows_means_and_spreads_by_draws() -> None:
         label: handle[0].get_ydata()
         for handle, label in zip(*upper.get_legend_handles_labels(), strict=True)
     }
-    np.testing.assert_allclose(ys["predictions"], [0.2, 2 / 300])
-    np.testing.assert_allclose(ys["m = 20, s = 0.5"], [0.13, 1 / 300 + 0.03])
-    np.testing.assert_allclose(ys["m = 50, s = 0.5"], [0.16, 1 / 300 + 0.06])
+    np.testing.assert_allclose(ys["predictions, all runs"], [0.2, 2 / 300])
+    np.testing.assert_allclose(ys["signs, m = 20, s = 0.5"], [0.13, 1 / 300 + 0.03])
+    np.testing.assert_allclose(ys["signs, m = 50, s = 0.5"], [0.16, 1 / 300 + 0.06])
     bars = [handle[2][0].get_segments() for handle in drawn(upper)[1:]]
     np.testing.assert_allclose(
         [np.ptp(segment[:, 1]) for segments in bars for segment in segments],
@@ -133,12 +133,13 @@ def test_learned_shows_means_by_training_instances(learned: str) -> None:
             np.testing.assert_allclose(line.get_ydata(), mean.loc[line.get_label(), column])
             assert line.get_xdata().tolist() == [10, 400]
     lines = {line.get_label(): line for line in all_axes[2].lines}
-    assert list(lines) == [f"{model}, {name}" for model in models for name in (learned, "true")]
+    named = (learned, "true marginals")
+    assert list(lines) == [f"{model}, {name}" for model in models for name in named]
     for (label, line), (model, name) in zip(
         lines.items(), itertools.product(models, (learned, "true")), strict=True
     ):
         np.testing.assert_allclose(line.get_ydata(), mean.loc[name, f"zero_one_{model}"])
-        assert line.get_linestyle() == ("--" if label.endswith("true") else "-")
+        assert line.get_linestyle() == ("--" if label.endswith("true marginals") else "-")
     for axes in all_axes:
         assert axes.get_xscale() == "log"
         assert [label.get_text() for label in axes.get_xticklabels()] == ["10", "400"]
