@@ -73,13 +73,13 @@ def draw_line(
         axes.errorbar(x, up, **usual)
 
 
-def finish_lines(axes: Axes, x: str, y: str, percent: str = "") -> None:
+def finish_lines(axes: Axes, x: str, y: str, percent: str = "", ncols: int = 3) -> None:
     """:func:`name_axes`; horizontal grid lines only, and above the panel what each line is."""
     name_axes(axes, x, y, percent)
     axes.tick_params(labelsize=9)
     axes.grid(axis="y", color="#e5e5e5")
     axes.grid(axis="x", visible=False)
-    legend_above(axes, 3)
+    legend_above(axes, ncols)
 
 
 def name_axes(axes: Axes, x: str, y: str = "", percent: str = "") -> None:

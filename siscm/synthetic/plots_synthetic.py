@@ -147,7 +147,7 @@ def draw_sampling(upper: Axes, lower: Axes, frame: pd.DataFrame) -> None:
     for axes, kept in ((upper, sampled["n_samples"].nunique()), (lower, len(draws))):
         axes.set_xticks(range(kept), words[:kept])
         axes.set_xlim(-0.4, len(draws) - 0.6)
-    finish_lines(upper, "draws T", "share changed by draws", percent="y")
+    finish_lines(upper, "draws T", "share changed by draws", percent="y", ncols=2)
     upper.set_ylim(bottom=0)
     finish_lines(lower, "draws T", "ARI with the exact groups")
     lower.set_ylim(-0.03, 1.06)
@@ -189,8 +189,7 @@ def draw_learned(
     for i, model in enumerate(("fitted", "planted", "singletons")):
         for name in (learned, TRUE):
             look = dashed.get(name, {})
-            words = f"{model}, {'true marginals' if name == TRUE else name}"
-            draw_line(lower, mean[f"zero_one_{model}"][name], i, words, **look)
+            draw_line(lower, mean[f"zero_one_{model}"][name], i, f"{model}, {name}", **look)
     for axes, words, percent in (
         (upper, "ARI with the planted groups", ""),
         (middle, "similar pairs lost", "y"),

@@ -133,13 +133,12 @@ def test_learned_shows_means_by_training_instances(learned: str) -> None:
             np.testing.assert_allclose(line.get_ydata(), mean.loc[line.get_label(), column])
             assert line.get_xdata().tolist() == [10, 400]
     lines = {line.get_label(): line for line in all_axes[2].lines}
-    named = (learned, "true marginals")
-    assert list(lines) == [f"{model}, {name}" for model in models for name in named]
+    assert list(lines) == [f"{model}, {name}" for model in models for name in (learned, "true")]
     for (label, line), (model, name) in zip(
         lines.items(), itertools.product(models, (learned, "true")), strict=True
     ):
         np.testing.assert_allclose(line.get_ydata(), mean.loc[name, f"zero_one_{model}"])
-        assert line.get_linestyle() == ("--" if label.endswith("true marginals") else "-")
+        assert line.get_linestyle() == ("--" if label.endswith("true") else "-")
     for axes in all_axes:
         assert axes.get_xscale() == "log"
         assert [label.get_text() for label in axes.get_xticklabels()] == ["10", "400"]
