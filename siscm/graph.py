@@ -136,7 +136,7 @@ class SimilarityGraph:
         weights.flags.writeable = False
         return weights
 
-    def finite_weights(self) -> FloatArray:
+    def checked_weights(self) -> FloatArray:
         """As :attr:`weights`, where those of edges have to be added up and taken away again.
 
         Raises

@@ -119,7 +119,7 @@ def refine(graph: SimilarityGraph, groups: Sequence[Sequence[int]]) -> Groups:
     ValueError
         If the groups are no partition into cliques, or the weight of an edge is not finite.
     """
-    edges, weights = graph.edges, graph.finite_weights()
+    edges, weights = graph.edges, graph.checked_weights()
     number = group_of(groups, range(len(edges)))
     for a, b in np.argwhere(np.triu(np.equal.outer(number, number) & ~edges, 1)):
         raise ValueError(
@@ -222,7 +222,7 @@ def exact(
     """
     if not all(limit >= 0 for limit in (node_limit, round_limit, time_limit or 0)):
         raise ValueError(f"limits must be 0 or more: {node_limit=}, {round_limit=}, {time_limit=}.")
-    edges, weights = graph.edges, graph.finite_weights()
+    edges, weights = graph.edges, graph.checked_weights()
     deadline = np.inf if time_limit is None else time.monotonic() + time_limit
     rng = np.random.default_rng(0) if rng is None else rng
     start = greedy(graph, rng=rng, local_search=True)

@@ -147,7 +147,7 @@ def cells_of(
     return cells_drawn(log_p, labels, a, log_q, b, n_samples, rng)
 
 
-def impossible(
+def refusal_of_followers(
     log_p: FloatArray,
     labels: IntArray,
     a: FloatArray,
@@ -277,7 +277,7 @@ def graded_proba(
         else:
             found = by_followers(log_p, said, a[seen], log_q, a[members], n_samples)
         if found is None:
-            raise impossible(log_p, said, a[seen], noise, names, row, seen)
+            raise refusal_of_followers(log_p, said, a[seen], noise, names, row, seen)
         return found
 
     groups = [np.flatnonzero(number == group).tolist() for group in np.unique(number)]

@@ -19,7 +19,7 @@ from math import comb
 import numpy as np
 
 from siscm.beyond.noises import Noise
-from siscm.beyond.several import Cells, cells_of, impossible, on_a_line
+from siscm.beyond.several import Cells, cells_of, on_a_line, refusal_of_followers
 from siscm.checks import FloatArray, IntArray
 from siscm.contradictions import Names
 from siscm.opinions import NOT_ASKED
@@ -80,7 +80,7 @@ def with_most(
             given = (log_p[spoke], codes[spoke], a[spoke])
             found = cells_of(*given, log_p[rest], a[rest], noise, n_samples, rng)
             if found is None:
-                raise impossible(*given, noise, names, 0, spoke)
+                raise refusal_of_followers(*given, noise, names, 0, spoke)
             out.append(found)
         return out
 

@@ -1,22 +1,10 @@
-"""Which pairs of experts met, and what that lets Algorithm 1 find of the groups planted."""
+"""How alike the groups found are to others, such as those planted."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+from collections.abc import Hashable, Sequence
 
-import numpy as np
-import pandas as pd
 from sklearn.metrics import adjusted_rand_score
-
-from siscm.checks import BoolArray, IntArray
-from siscm.cifar10h.twin import TwinTruth
-from siscm.graph import SimilarityGraph
-from siscm.opinions import Opinions
-from siscm.partition import group_of
-
-SAME_SET, OTHER_SETS = "same image set", "other image sets"
-"""The two kinds of pairs of experts."""
 
 Groups = Sequence[Sequence[Hashable]]
 
@@ -35,122 +23,3 @@ def adjusted_rand(one: Groups, other: Groups) -> float:
     return float(
         adjusted_rand_score([number[e] for e in common], [other_number[e] for e in common])
     )
-
-
-def by_image_set(
-    graph: SimilarityGraph,
-    found: Groups,
-    set_of: Mapping[Hashable, int],
-    planted: Groups | None = None,
-) -> pd.DataFrame:
-    """How often two experts met, and what came of it, within an image set and across.
-
-    Parameters
-    ----------
-    graph
-        Of training opinions.
-    found
-        The partition found in it, by expert ids.
-    set_of
-        The image set of each expert, as in :attr:`siscm.cifar10h.image_sets.HiddenSets.set_of`.
-    planted
-        If known, the true groups of the experts, and perhaps of others.
-
-    Returns
-    -------
-    DataFrame
-        A row a kind of pair, :data:`SAME_SET` or :data:`OTHER_SETS`: how many ``pairs`` of
-        experts; the median of ``images together``; how many pairs ``never met``, are ``in
-        violation``, ``can be similar``, and are ``found together``; if known, how many are
-        ``planted together``, and how many of these can be similar (``of these, can be similar``)
-        and are found together (``of these, found``).
-    """
-    upper = np.triu_indices(len(graph.experts), 1)
-    together, violating = graph.together[upper], graph.violations[upper] > 0
-    edges = graph.edges[upper]
-    in_found = _paired(group_of(found, graph.experts))
-    same = _paired(np.array([set_of[expert] for expert in graph.experts], dtype=np.int64))
-    rows = {}
-    for name, kind in ((SAME_SET, same), (OTHER_SETS, ~same)):
-        rows[name] = {
-            "pairs": int(kind.sum()),
-            "images together": float(np.median(together[kind])) if kind.any() else np.nan,
-            "never met": int((kind & (together == 0)).sum()),
-            "in violation": int((kind & violating).sum()),
-            "can be similar": int((kind & edges).sum()),
-            "found together": int((kind & in_found).sum()),
-        }
-        if planted is not None:
-            true = kind & _paired(_numbers(planted, graph.experts))
-            rows[name] |= {
-                "planted together": int(true.sum()),
-                "of these, can be similar": int((true & edges).sum()),
-                "of these, found": int((true & in_found).sum()),
-            }
-    return pd.DataFrame.from_dict(rows, orient="index")
-
-
-def against_planted(
-    found: Groups, planted: Groups, set_of: Mapping[Hashable, int]
-) -> dict[str, float]:
-    """Adjusted Rand index of the groups found and planted, over all experts and in image sets.
-
-    Parameters
-    ----------
-    found, planted
-        Partitions by expert ids; those that only one of them knows are left aside.
-    set_of
-        The image set of each expert.
-
-    Returns
-    -------
-    dict
-        ``all experts``, and ``within image sets``, the mean over sets with two or more experts.
-    """
-    experts = [expert for group in found for expert in group]
-    inside = []
-    for number in sorted({set_of[expert] for expert in experts}):
-        mine = [[e for e in group if set_of[e] == number] for group in found]
-        index = adjusted_rand(mine, planted)
-        if not np.isnan(index):
-            inside.append(index)
-    return {
-        "all experts": adjusted_rand(found, planted),
-        "within image sets": float(np.mean(inside)) if inside else float("nan"),
-    }
-
-
-def graph_of_truth(truth: TwinTruth, raw: pd.DataFrame, opinions: Opinions) -> SimilarityGraph:
-    """The graph that the true marginals of a twin give, where a model has to learn them.
-
-    Parameters
-    ----------
-    truth, raw
-        Of the twin: all its opinions.
-    opinions
-        Some of them, by annotator and image.
-
-    Raises
-    ------
-    ValueError
-        If one of them is not among the twin's.
-    """
-    every = pd.MultiIndex.from_frame(raw[["image", "annotator"]]).sort_values()
-    wanted = pd.MultiIndex.from_frame(opinions.to_long()[["instance", "expert"]])
-    place = every.get_indexer(wanted)
-    if (place < 0).any():
-        image, annotator = wanted[place < 0][0]
-        raise ValueError(f"annotator {annotator} of the twin has no opinion about {image}.")
-    return SimilarityGraph.from_opinions(truth.log_marginals[place], opinions)
-
-
-def _paired(number: IntArray) -> BoolArray:
-    """Whether the experts of each pair have the same number."""
-    upper = np.triu_indices(len(number), 1)
-    return np.asarray((number[:, None] == number)[upper])
-
-
-def _numbers(groups: Groups, experts: pd.Index[Any]) -> IntArray:
-    """The number of each expert's group, where the groups may know others too."""
-    known = set(experts)
-    return group_of([[e for e in group if e in known] for group in groups], experts)

@@ -233,6 +233,3 @@ def test_methods_differ_in_restarts_and_local_search(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(partition, "greedy", watched)
     compare(4, runs=SOME[:1], n_test=5, group_sizes=SIZES)
     assert asked[1:] == [((5,), {}), ((50,), {}), ((5,), {"local_search": True})]
-
-
-# test_recovery
