@@ -167,7 +167,10 @@ def refusal_of_followers(
 
 
 def possible_on_a_line(log_p: FloatArray, labels: IntArray) -> bool:
-    """The same for a noise on a line (:mod:`siscm.beyond.ordered`): whether intervals overlap."""
+    """Whether some noise on a line (:mod:`siscm.beyond.ordered`) makes experts say what they said.
+
+    That is, whether intervals overlap. Parameters as of :func:`siscm.contradictions.possible`.
+    """
     rows = np.arange(len(labels))
     low, high = (end[rows, labels] for end in intervals(log_p))
     return bool((low.max(axis=0) < high.min(axis=0)).any())
