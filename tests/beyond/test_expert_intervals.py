@@ -21,7 +21,7 @@ def test_a_slow_bootstrap_of_experts_finds_the_same() -> None:
     observed, target = (each.repeat(2)[20:] for each in everybody_with_everybody(N))
     values = rng.normal(size=len(observed)) + rng.normal(size=N)[target]
     means = []
-    for _ in range(1500):
+    for _ in range(4000):
         drawn = rng.integers(N, size=N)
         pairs = [(a, b) for a in drawn for b in drawn]
         means.append(
@@ -31,7 +31,7 @@ def test_a_slow_bootstrap_of_experts_finds_the_same() -> None:
     slow = np.quantile(means, [0.025, 0.975])
     assert found["mean"] == pytest.approx(values.mean())
     ends = np.array([found["mean_low"], found["mean_high"]])
-    assert np.abs(ends - slow).max() < 0.1 * (slow[1] - slow[0])
+    assert np.abs(ends - slow).max() < 0.06 * (slow[1] - slow[0])
 
 
 @pytest.mark.parametrize("role", ["observed", "target", "both"])
@@ -40,13 +40,13 @@ def test_it_covers_what_hangs_on_either_role(role: str) -> None:
     rng = np.random.default_rng(1)
     observed, target = everybody_with_everybody(40)
     inside = 0
-    for _ in range(100):
+    for _ in range(200):
         brings = rng.normal(size=40)
         values = 0.2 * rng.normal(size=len(observed))
         values += brings[observed] * (role != "target") + brings[target] * (role != "observed")
-        found = mean_over_experts("mean", values, observed, target, rng, 200)
+        found = mean_over_experts("mean", values, observed, target, rng, 400)
         inside += found["mean_low"] < 0 < found["mean_high"]
-    assert inside / 100 >= 0.88
+    assert 0.88 <= inside / 200 <= 0.99
 
 
 def test_without_an_interval_the_ends_are_nan() -> None:

@@ -345,7 +345,7 @@ def test_those_who_are_all_but_copies_are_told_apart(r: float) -> None:
     rng = np.random.default_rng(0)
     log_p, opinions = graded_panel(rng, 4000, [[0, 1]], np.sqrt([r, r]), k=5, noise="gaussian")
     evidence = SharingEvidence.from_opinions(log_p, opinions, "gaussian")
-    grid = np.linspace(0.93, 0.998, 35)
+    grid = np.linspace(0.9, 0.998, 99)
     one, two = opinions.labels.T
     exact = [gaussian.log_ratio(log_p[:, 0], log_p[:, 1], one, two, g)[0].sum() for g in grid]
     found = [evidence.log_likelihood(g)[0][0] for g in grid]
