@@ -14,7 +14,7 @@ import numpy as np
 
 from siscm import gumbel
 from siscm.beyond import gaussian, ordered
-from siscm.checks import FloatArray, IntArray
+from siscm.checks import BoolArray, FloatArray, IntArray
 from siscm.violations import violates
 
 Noise = Literal["gumbel", "uniform", "gaussian"]
@@ -59,8 +59,21 @@ def pair_law(
     """
     if noise == "gaussian":
         return gaussian.law(log_p, log_q, label, sharing)
-    share = sharing[..., None]
-    return np.asarray(share * LAWS[noise](log_p, log_q, label) + (1 - share) * np.exp(log_q))
+    return followed_or_not(LAWS[noise](log_p, log_q, label), log_q, sharing)
+
+
+def followed_or_not(
+    says: FloatArray | BoolArray, log_q: FloatArray, share: FloatArray
+) -> FloatArray:
+    """What targets say who follow a noise with chance ``share`` (...), else one of their own.
+
+    Parameters
+    ----------
+    says, log_q
+        What they say as followers (..., k), and their log-marginals; leading axes broadcast.
+    """
+    follow = share[..., None]
+    return np.asarray(follow * says + (1 - follow) * np.exp(log_q))
 
 
 def terms(

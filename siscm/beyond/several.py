@@ -26,7 +26,7 @@ from scipy.special import softmax
 
 from siscm.beyond import gaussian
 from siscm.beyond.followers import draw_followed
-from siscm.beyond.noises import Noise, pair_law
+from siscm.beyond.noises import Noise, followed_or_not, pair_law
 from siscm.beyond.ordered import intervals
 from siscm.checks import BoolArray, FloatArray, IntArray
 from siscm.contradictions import Names, possible, refusal
@@ -57,11 +57,6 @@ class Cells(NamedTuple):
 def on_a_line(noise: Noise, k: int) -> bool:
     """Whether one number is all that the noise of a group has to say to its members."""
     return noise != "gumbel" or k == 2
-
-
-def _chance(says: BoolArray, log_q: FloatArray, b: FloatArray) -> FloatArray:
-    """Of each label (c, t, k), by what followers say and how often targets (t,) follow."""
-    return np.asarray(b[:, None] * says + (1 - b[:, None]) * np.exp(log_q))
 
 
 def _log_density(follows: BoolArray, a: FloatArray, log_p: FloatArray) -> FloatArray:
@@ -108,7 +103,8 @@ def cells_on_a_line(
     if np.isneginf(log_density).all():
         return None
     says = (first_at <= cell[:, None]) & (cell[:, None] < last_at)
-    return Cells(softmax(log_density), _chance(says.reshape(len(cell), *log_q.shape), log_q, b))
+    says = says.reshape(len(cell), *log_q.shape)
+    return Cells(softmax(log_density), followed_or_not(says, log_q, b))
 
 
 def cells_drawn(
@@ -126,7 +122,7 @@ def cells_drawn(
         return None
     noise, weight = found
     says = (log_q + noise[:, None]).argmax(axis=-1)[..., None] == np.arange(log_q.shape[1])
-    return Cells(weight, _chance(says, log_q, b))
+    return Cells(weight, followed_or_not(says, log_q, b))
 
 
 def cells_of(
@@ -214,8 +210,7 @@ def by_followers(
             log_weights.append(np.where(follows, followed, own).sum() + found[1])
     if not laws:
         return None
-    law = np.tensordot(softmax(log_weights), laws, axes=1)
-    return np.asarray(b[:, None] * law + (1 - b[:, None]) * np.exp(log_q))
+    return followed_or_not(np.tensordot(softmax(log_weights), laws, axes=1), log_q, b)
 
 
 def graded_proba(
@@ -267,20 +262,17 @@ def graded_proba(
         )
 
     def of_several(row: int, seen: IntArray, members: IntArray) -> FloatArray:
-        log_p, said, log_q = (
-            log_marginals[row, seen],
-            labels[row, seen],
-            log_marginals[row, members],
-        )
+        given = (log_marginals[row, seen], labels[row, seen], a[seen])
+        wanted = (log_marginals[row, members], a[members])
         in_doubt = int(((a[seen] > 0) & (a[seen] < 1)).sum())
         few = in_doubt <= MOST_IN_DOUBT or 2**in_doubt * len(members) <= MOST_WAYS
         if on_a_line(noise, k) or not few:
-            cells = cells_of(log_p, said, a[seen], log_q, a[members], noise, n_samples, rng)
+            cells = cells_of(*given, *wanted, noise, n_samples, rng)
             found = None if cells is None else cells.law()
         else:
-            found = by_followers(log_p, said, a[seen], log_q, a[members], n_samples)
+            found = by_followers(*given, *wanted, n_samples)
         if found is None:
-            raise refusal_of_followers(log_p, said, a[seen], noise, names, row, seen)
+            raise refusal_of_followers(*given, noise, names, row, seen)
         return found
 
     groups = [np.flatnonzero(number == group).tolist() for group in np.unique(number)]
