@@ -84,12 +84,10 @@ def split(
     return chunks
 
 
-def each(
-    function: Callable[[npt.ArrayLike, Opinions], T],
-    chunks: Iterable[Source],
-    n_jobs: int | None = None,
-) -> Iterator[T]:
+def each(function: Callable[[npt.ArrayLike, Opinions], T], chunks: Iterable[Source]) -> Iterator[T]:
     """What a function returns for each chunk, in their order whatever the workers' speed.
+
+    As many are worked on at the same time as ``joblib.parallel_config`` says.
 
     Parameters
     ----------
@@ -97,8 +95,6 @@ def each(
         Of log-marginals and opinions.
     chunks
         Chunks, or functions that load them; may be a generator.
-    n_jobs
-        Chunks worked on at the same time, as in joblib.
 
     Raises
     ------
@@ -107,9 +103,9 @@ def each(
         raised inside one says which it was.
     """
     waiting = enumerate(chunks)
-    window = AHEAD * effective_n_jobs(n_jobs)
+    window = AHEAD * effective_n_jobs(None)
     known: pd.Index[Any] | None = None
-    with Parallel(n_jobs, return_as="generator", batch_size=1, prefer="threads") as parallel:
+    with Parallel(return_as="generator", batch_size=1, prefer="threads") as parallel:
         for first in waiting:
             numbered = chain([first], islice(waiting, window - 1))
             work = (delayed(_apply)(function, source, i) for i, source in numbered)
@@ -119,22 +115,19 @@ def each(
                 yield found
 
 
-def total(
-    function: Callable[[npt.ArrayLike, Opinions], T],
-    chunks: Iterable[Source],
-    n_jobs: int | None = None,
-) -> T:
+def total(function: Callable[[npt.ArrayLike, Opinions], T], chunks: Iterable[Source]) -> T:
     """What a function returns for all chunks together, if that is a sum over instances.
 
     Added up in the order of the chunks. Counts are those of a single chunk of everything; sums of
-    fractions may differ from them in the last digits, but not with ``n_jobs`` nor the backend. (On
-    a cluster whose machines differ, NumPy may round a logarithm otherwise on some of them.)
+    fractions may differ from them in the last digits, but not with the number of workers nor the
+    backend. (On a cluster whose machines differ, NumPy may round a logarithm otherwise on some of
+    them.)
 
     Parameters
     ----------
     function
         Such as ``SimilarityGraph.from_opinions``; options by ``functools.partial``.
-    chunks, n_jobs
+    chunks
         As for :func:`each`.
 
     Raises
@@ -153,7 +146,7 @@ def total(
     array([[0, 3],
            [3, 0]])
     """
-    sums = each(function, chunks, n_jobs)
+    sums = each(function, chunks)
     for first in sums:
         return reduce(add, sums, first)
     raise ValueError("there are no chunks; give at least one.")

@@ -200,7 +200,8 @@ def test_results_come_in_the_order_of_the_chunks(chunks: list[Chunk]) -> None:
 
     first = [int(opinions.instances[0]) for _, opinions in chunks]
     for n_jobs in (1, 2, 4):
-        assert list(each(slow_first, chunks, n_jobs)) == first
+        with joblib.parallel_config(n_jobs=n_jobs):
+            assert list(each(slow_first, chunks)) == first
 
 
 @pytest.mark.filterwarnings("ignore:.*tasks:UserWarning")  # joblib's, about what is left unread
@@ -214,9 +215,10 @@ def test_workers_do_not_run_ahead(chunks: list[Chunk], n_jobs: int) -> None:
             next(read)
             yield chunks[0]
 
-    results = each(lambda *chunk: threading.get_ident(), endless(), n_jobs)
-    for _ in range(3):
-        next(results)
+    results = each(lambda *chunk: threading.get_ident(), endless())
+    with joblib.parallel_config(n_jobs=n_jobs):
+        for _ in range(3):
+            next(results)
     time.sleep(0.1)
     assert next(read) <= AHEAD * n_jobs
     results.close()  # type: ignore[attr-defined]
@@ -237,8 +239,11 @@ def test_no_chunk_of_this_kind(chunks: list[Any], panel: GradedPanel, n_jobs: in
         (lambda: (1, 2, 3), "tuple"),
         ((panel.opinions, panel.log_p), "tuple"),
     ):
-        with pytest.raises(ValueError, match=f"must be a pair .* not a {kind}") as refusal:
-            total(SimilarityGraph.from_opinions, [*chunks[:2], wrong, *chunks[2:]], n_jobs)
+        with (
+            joblib.parallel_config(n_jobs=n_jobs),
+            pytest.raises(ValueError, match=f"must be a pair .* not a {kind}") as refusal,
+        ):
+            total(SimilarityGraph.from_opinions, [*chunks[:2], wrong, *chunks[2:]])
         assert refusal.value.__notes__ == ["This was chunk 2, the first being 0."]
 
 
@@ -268,8 +273,11 @@ def test_chunks_with_other_labels(labels: str, n_jobs: int) -> None:
         Opinions.from_codes([[0, 0], [1, 0]], classes=list(some)) for some in ("abc", labels)
     )
     parts = [(np.log(np.full((4, o.n_classes), 1 / o.n_classes)), o) for o in (known, other)]
-    with pytest.raises(ValueError, match=r"different labels \(\['a', 'b', 'c'\] .*classes="):
-        total(SimilarityGraph.from_opinions, parts, n_jobs)
+    with (
+        joblib.parallel_config(n_jobs=n_jobs),
+        pytest.raises(ValueError, match=r"different labels \(\['a', 'b', 'c'\] .*classes="),
+    ):
+        total(SimilarityGraph.from_opinions, parts)
 
 
 def test_instances_are_dealt_out_by_the_seed(panel: GradedPanel) -> None:
