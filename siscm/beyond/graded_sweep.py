@@ -47,6 +47,9 @@ N_TRAIN, SPARSITIES = (20, 50, 100, 200), (0.1, 0.6, 0.8, 0.95)
 RUNS = tuple(grid(2, N_TRAIN, SPARSITIES))
 """Two runs of each cell of this grid."""
 
+PATIENT = 0.1
+"""The sparsity at which the rule with a tolerance is tried too, which takes long."""
+
 Rows = list[dict[str, Any]]
 
 
@@ -54,7 +57,6 @@ def graded_sweep(
     seed: int = 0,
     *,
     runs: Sequence[Cell] = RUNS,
-    tolerant: Sequence[float] = (0.1,),
     marginals: Sequence[str] = MARGINALS,
     group_sizes: Sequence[int] = GROUP_SIZES,
     n_jobs: int = 1,
@@ -65,8 +67,6 @@ def graded_sweep(
     ----------
     seed, runs, group_sizes, n_jobs
         As in :func:`siscm.synthetic.sweep.run_each`.
-    tolerant
-        Sparsities at which the rule with a tolerance is tried too, which takes long.
     marginals
         Of :data:`MARGINALS`.
 
@@ -79,17 +79,16 @@ def graded_sweep(
         ``across``, the sharing :math:`\lambda` in what predicts better of two of one planted group,
         and of two who are not, means over pairs.
     """
-    function = partial(_rows, marginals=marginals, tolerant=tolerant)
+    function = partial(_rows, marginals=marginals)
     return pd.DataFrame(chain(*run_each(function, runs, seed, 1, group_sizes, n_jobs)))
 
 
-def _rows(given: Given, marginals: Sequence[str], tolerant: Sequence[float]) -> Rows:
+def _rows(given: Given, marginals: Sequence[str]) -> Rows:
     """The rows of one run."""
-    patient = given.cell.sparsity in tolerant
-    return list(chain(*(_rows_of(given, name, patient) for name in marginals)))
+    return list(chain(*(_rows_of(given, name) for name in marginals)))
 
 
-def _rows_of(given: Given, name: str, tolerant: bool) -> Rows:
+def _rows_of(given: Given, name: str) -> Rows:
     panel, kept, rng = given.train, given.kept, deepcopy(given.rng)
     log_p = _marginals(name, panel, kept)
     graph = SimilarityGraph.from_opinions(log_p, kept)
@@ -100,7 +99,7 @@ def _rows_of(given: Given, name: str, tolerant: bool) -> Rows:
 
     rows = [row(PAPER, greedy(graph, N_RESTARTS, rng=rng))]
     if name == "an expert alone":
-        if tolerant:
+        if given.cell.sparsity == PATIENT:
             halves = half_samples(lambda some: _alone(panel, kept, some), kept, N_REPLICATES, rng)
             forgiving = forgive(graph, expected_violations(log_p, halves, kept))
             rows.append(row(TOLERANT, greedy(forgiving, N_RESTARTS, rng=rng)))
