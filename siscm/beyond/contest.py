@@ -16,10 +16,10 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 from siscm.baselines import Pairs, Rule, copy, marginals_only, one_noise
-from siscm.beyond.contest_pairs import common_features, pairs_of
+from siscm.beyond.contest_pairs import pairs_of
 from siscm.beyond.expert_intervals import mean_over_experts
 from siscm.beyond.noises import pair_law
-from siscm.beyond.tuned import tuned_dawid_skene, tuned_regression
+from siscm.beyond.tuned import PSEUDO_COUNTS, STRENGTHS, dawid_skene, regression, tuned
 from siscm.checks import FloatArray, IntArray
 from siscm.cifar10h.rivals import rule_of
 from siscm.evaluation import UNIFORM_WEIGHT, log_loss
@@ -108,21 +108,20 @@ def contest(model: GradedSISCM, X: pd.DataFrame, train: Opinions, test: Opinions
     if not (known := asked.isin(X.index)).all():
         raise ValueError(f"instance {plain(asked[~known][0])!r} has no row in X.")
     model = clone(model).fit(X.loc[train.instances], train)
-    log_p = model.marginals_.out_of_fold_
-    learned, said = pairs_of(log_p, train)
-    scored = model.log_marginals(X.loc[test.instances], test)
-    features = common_features(log_p, train), common_features(scored, test)
+    given = (model.marginals_.out_of_fold_, train)
+    wanted = (model.log_marginals(X.loc[test.instances], test), test)
+    learned, said = pairs_of(*given)
     rules: dict[str, Rule] = {
         GRADED: graded(model),
         "marginals": marginals_only,
         "copy": copy,
         "one noise for all": one_noise,
         "marginal × table": fit_times_table(learned, said),
-        "Dawid–Skene": tuned_dawid_skene(log_p, train),
-        "pooled regression": tuned_regression(features[0], log_p, train, features[1]),
+        "Dawid–Skene": tuned(dawid_skene, PSEUDO_COUNTS, given, wanted),
+        "pooled regression": tuned(regression, STRENGTHS, given, wanted),
         "regression on marginals": fit_regression(learned, said),
     }
-    return judged(rules, scored, test)
+    return judged(rules, *wanted)
 
 
 def judged(rules: Mapping[str, Rule], log_marginals: FloatArray, test: Opinions) -> pd.DataFrame:

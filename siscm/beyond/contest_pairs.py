@@ -9,6 +9,9 @@ from siscm.checks import FloatArray, IntArray
 from siscm.opinions import Opinions
 from siscm.pairs import opinion_marginals
 
+Part = tuple[FloatArray, Opinions]
+"""Opinions about some instances, with the log-marginals (n_opinions, k) of who gave them."""
+
 
 def pairs_of(log_marginals: FloatArray, opinions: Opinions) -> tuple[Pairs, IntArray]:
     """Every ordered pair of opinions on one instance, and what the targets said (n,)."""

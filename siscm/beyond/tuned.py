@@ -8,11 +8,9 @@ import numpy as np
 from sklearn.model_selection import KFold
 
 from siscm.baselines import Rule
-from siscm.beyond.contest_pairs import pairs_of
-from siscm.checks import FloatArray, IntArray
+from siscm.beyond.contest_pairs import Part, common_features, pairs_of
 from siscm.cifar10h.rivals import fit_dawid_skene, fit_pooled_regression
 from siscm.evaluation import log_loss
-from siscm.opinions import Opinions
 
 N_FOLDS = 3
 
@@ -22,52 +20,52 @@ STRENGTHS = (1.0, 0.3, 0.1)
 PSEUDO_COUNTS = (0.1, 1.0, 10.0)
 """What Dawid and Skene's model adds to every count."""
 
-Fit = Callable[[float, Opinions, IntArray, IntArray], Rule]
-"""From a value, opinions, and the positions of instances to learn from and to score, to a rule."""
+Fit = Callable[[float, Part, Part], Rule]
+"""From a value, a part to learn from and one whose opinions are to be inferred, to a rule."""
 
 
-def tuned_dawid_skene(log_p: FloatArray, train: Opinions) -> Rule:
-    """:func:`siscm.cifar10h.rivals.fit_dawid_skene`; chooses among :data:`PSEUDO_COUNTS`."""
-
-    def fit(pseudo: float, said: Opinions, mine: IntArray, others: IntArray) -> Rule:
-        return fit_dawid_skene(said, pseudo)
-
-    return fit_dawid_skene(train, chosen(fit, PSEUDO_COUNTS, log_p, train))
+def dawid_skene(pseudo: float, train: Part, test: Part) -> Rule:
+    """:func:`siscm.cifar10h.rivals.fit_dawid_skene`; ``pseudo`` is one of :data:`PSEUDO_COUNTS`."""
+    return fit_dawid_skene(train[1], pseudo)
 
 
-def tuned_regression(
-    X_train: FloatArray, log_p: FloatArray, train: Opinions, X: FloatArray
-) -> Rule:
-    """:func:`siscm.cifar10h.rivals.fit_pooled_regression`; chooses among :data:`STRENGTHS`."""
+def regression(strength: float, train: Part, test: Part) -> Rule:
+    """:func:`siscm.cifar10h.rivals.fit_pooled_regression`, from what all know of an instance.
 
-    def fit(strength: float, said: Opinions, mine: IntArray, others: IntArray) -> Rule:
-        return fit_pooled_regression(X_train[mine], said, X_train[others], strength)
-
-    return fit_pooled_regression(X_train, train, X, chosen(fit, STRENGTHS, log_p, train))
+    ``strength`` is one of :data:`STRENGTHS`.
+    """
+    X_train, X = common_features(*train), common_features(*test)
+    return fit_pooled_regression(X_train, train[1], X, strength)
 
 
-def chosen(fit: Fit, values: Sequence[float], log_p: FloatArray, train: Opinions) -> float:
-    """The value with the lowest log-loss on pairs of left-out instances; the first, if none can be.
+def tuned(fit: Fit, values: Sequence[float], train: Part, test: Part) -> Rule:
+    """What is learned with the value that does best on pairs of left-out training instances.
+
+    Best is the lowest log-loss; the first value is taken if no instances can be left out.
 
     Parameters
     ----------
     fit
-        Learns from the opinions given, about the first instances, to infer those about the others.
-    log_p
-        Log-marginals of the opinions, as for :func:`siscm.beyond.contest_pairs.pairs_of`.
+        Learns with a value.
+    values
+        To choose from.
     train
-        Opinions, whose instances are dealt out to :data:`N_FOLDS` folds.
+        Its instances are dealt out to :data:`N_FOLDS` folds.
+    test
+        Whose opinions are to be inferred. They are not looked at here.
     """
-    losses, everything = np.zeros(len(values)), np.arange(len(train.instances))
-    if len(everything) < N_FOLDS:
-        return values[0]
-    for mine, others in KFold(N_FOLDS, shuffle=True, random_state=0).split(everything):
-        said, left_out = (train.select(instances=train.instances[part]) for part in (mine, others))
-        learned = pairs_of(log_p[np.isin(train.instance_codes, mine)], said)[1]
-        pairs, truth = pairs_of(log_p[np.isin(train.instance_codes, others)], left_out)
-        if len(np.unique(learned)) < 2:
+    log_p, said = train
+    losses, instances = np.zeros(len(values)), said.instances
+    folds = KFold(N_FOLDS, shuffle=True, random_state=0)
+    for fold in folds.split(instances) if len(instances) >= N_FOLDS else ():
+        learned, left_out = (
+            (log_p[np.isin(said.instance_codes, part)], said.select(instances=instances[part]))
+            for part in fold
+        )
+        if len(np.unique(pairs_of(*learned)[1])) < 2:
             continue  # no pair, or all alike: nothing to be learned
+        pairs, truth = pairs_of(*left_out)
         for i, value in enumerate(values):
-            given = fit(value, said, mine, others)(pairs)[np.arange(len(truth)), truth]
-            losses[i] += log_loss(given, train.n_classes).sum()
-    return values[int(losses.argmin())]
+            given = fit(value, learned, left_out)(pairs)[np.arange(len(truth)), truth]
+            losses[i] += log_loss(given, said.n_classes).sum()
+    return fit(values[int(losses.argmin())], train, test)

@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from strategies import log_normalised
 
 from siscm import Opinions, gumbel
-from siscm.baselines import Pairs
+from siscm.baselines import Pairs, Rule
 from siscm.beyond.contest import (
     GRADED,
     contest,
@@ -23,9 +23,10 @@ from siscm.beyond.contest import (
     methods,
     standings,
 )
-from siscm.beyond.contest_pairs import pairs_of
+from siscm.beyond.contest_pairs import Part, pairs_of
 from siscm.beyond.expert_intervals import mean_over_experts
-from siscm.beyond.tuned import tuned_dawid_skene, tuned_regression
+from siscm.beyond.tuned import PSEUDO_COUNTS, STRENGTHS, tuned
+from siscm.cifar10h.rivals import fit_dawid_skene, fit_pooled_regression
 from siscm.data.simulate import simulate_panel
 from siscm.evaluation import log_loss
 from siscm.graded import GradedSISCM
@@ -236,11 +237,18 @@ def test_each_method_is_its_rule_learned_from_training_alone(world: World, noise
     model = GradedSISCM(Known(world.log_p), noise).fit(
         world.X.loc[world.train.instances], world.train
     )
-    features = []
-    for opinions in (world.train, world.test):
-        log_p = of(world, opinions)
+    parts = [(of(world, opinions), opinions) for opinions in (world.train, world.test)]
+
+    def features(log_p: np.ndarray, opinions: Opinions) -> np.ndarray:
         rows = [log_p[opinions.instance_codes == i] for i in range(len(opinions.instances))]
-        features.append(np.array([r.mean(axis=0) if len(r) else np.zeros(K) for r in rows]))
+        return np.array([r.mean(axis=0) if len(r) else np.zeros(K) for r in rows])
+
+    def regression(strength: float, train: Part, test: Part) -> Rule:
+        return fit_pooled_regression(features(*train), train[1], features(*test), strength)
+
+    def dawid_skene(pseudo: float, train: Part, test: Part) -> Rule:
+        return fit_dawid_skene(train[1], pseudo)
+
     shared = [
         gumbel.counterfactual_probabilities(p, q, c)
         for p, q, c in zip(test.log_p_observed, test.log_p_target, test.label, strict=True)
@@ -251,10 +259,8 @@ def test_each_method_is_its_rule_learned_from_training_alone(world: World, noise
         "copy": np.eye(K)[test.label],
         "one noise for all": np.array(shared),
         "marginal × table": fit_times_table(train, said)(test),
-        "Dawid–Skene": tuned_dawid_skene(of(world, world.train), world.train)(test),
-        "pooled regression": tuned_regression(
-            features[0], of(world, world.train), world.train, features[1]
-        )(test),
+        "Dawid–Skene": tuned(dawid_skene, PSEUDO_COUNTS, *parts)(test),
+        "pooled regression": tuned(regression, STRENGTHS, *parts)(test),
         "regression on marginals": fit_regression(train, said)(test),
     }
     assert list(laws) == methods(found)

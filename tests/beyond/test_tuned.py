@@ -8,9 +8,9 @@ from sklearn.linear_model import LogisticRegression
 
 from siscm import Opinions
 from siscm.baselines import Pairs
-from siscm.beyond import tuned
+from siscm.beyond import tuned as module
 from siscm.beyond.contest_pairs import common_features, pairs_of
-from siscm.beyond.tuned import PSEUDO_COUNTS, STRENGTHS, chosen, tuned_dawid_skene, tuned_regression
+from siscm.beyond.tuned import PSEUDO_COUNTS, STRENGTHS, dawid_skene, regression, tuned
 from siscm.cifar10h.rivals import fit_dawid_skene, fit_pooled_regression
 
 N, H = 90, 5
@@ -32,32 +32,43 @@ def test_the_best_of_known_rules_is_chosen_and_scored_on_what_was_left_out() -> 
     log_p, train = panel()
     seen = []
 
-    def fit(value, said, mine, others):
-        assert said.instances.equals(train.instances[mine])
-        assert not set(mine) & set(others)
-        seen.append((value, tuple(others)))
+    def fit(value, learned, left_out):
+        for rows, said in (learned, left_out):
+            mine = np.isin(train.instances.take(train.instance_codes), said.instances)
+            np.testing.assert_array_equal(rows, log_p[mine])
+            np.testing.assert_array_equal(said.label_codes, train.label_codes[mine])
+        seen.append((value, tuple(learned[1].instances), tuple(left_out[1].instances)))
         return lambda pairs: value * np.exp(pairs.log_p_target) + (1 - value) * 0.5
 
-    assert chosen(fit, (0.0, 1.0, 0.5), log_p, train) == 1.0
-    folds = {others for _, others in seen}
+    pairs, _ = pairs_of(log_p, train)
+    wanted = log_p[:0], train.select(instances=[])
+    law = tuned(fit, (0.0, 1.0, 0.5), (log_p, train), wanted)(pairs)
+    np.testing.assert_array_equal(law, np.exp(pairs.log_p_target))
+    assert seen.pop() == (1.0, tuple(train.instances), ())
+    for _, mine, others in seen:
+        assert sorted(mine + others) == list(train.instances)
+    folds = {others for _, _, others in seen}
     assert sorted(i for fold in folds for i in fold) == list(range(len(train.instances)))
-    assert len(seen) == 3 * len(folds) == 3 * tuned.N_FOLDS
+    assert len(seen) == 3 * len(folds) == 3 * module.N_FOLDS
 
 
 def test_of_equals_the_first_is_taken() -> None:
     log_p, train = panel()
+    taken = []
 
-    def fit(value, said, mine, others):
+    def fit(value, learned, left_out):
+        taken.append(value)
         return lambda pairs: np.full_like(pairs.log_p_target, 0.5)
 
-    assert chosen(fit, (3.0, 1.0, 2.0), log_p, train) == 3.0
+    tuned(fit, (3.0, 1.0, 2.0), (log_p, train), (log_p, train))
+    assert taken == [3.0, 1.0, 2.0] * module.N_FOLDS + [3.0]
 
 
 def by_hand(log_p: np.ndarray, train: Opinions, strength: float) -> float:
     """Log-loss of the regression on left-out instances, by loops over its rows."""
     order = np.random.RandomState(0).permutation(len(train.instances))
     total = 0.0
-    for others in np.array_split(order, tuned.N_FOLDS):
+    for others in np.array_split(order, module.N_FOLDS):
         X = common_features(log_p, train)
         pairs, truth = pairs_of(log_p, train)
         whom, said = np.eye(H), np.eye(2)
@@ -77,7 +88,7 @@ def test_the_regression_takes_the_strength_that_loops_find(seed: int) -> None:
     X = common_features(log_p, train)
     best = min(STRENGTHS, key=lambda strength: by_hand(log_p, train, strength))
     pairs, _ = pairs_of(log_p, train)
-    found = tuned_regression(X, log_p, train, X)(pairs)
+    found = tuned(regression, STRENGTHS, (log_p, train), (log_p, train))(pairs)
     np.testing.assert_array_equal(found, fit_pooled_regression(X, train, X, best)(pairs))
     others = [s for s in STRENGTHS if s != best]
     for other in others:
@@ -87,7 +98,7 @@ def test_the_regression_takes_the_strength_that_loops_find(seed: int) -> None:
 def test_dawid_and_skene_of_coins_take_the_most_caution() -> None:
     log_p, train = panel()
     pairs, _ = pairs_of(log_p, train)
-    found = tuned_dawid_skene(log_p, train)(pairs)
+    found = tuned(dawid_skene, PSEUDO_COUNTS, (log_p, train), (log_p, train))(pairs)
     np.testing.assert_array_equal(found, fit_dawid_skene(train, PSEUDO_COUNTS[-1])(pairs))
 
 
@@ -99,7 +110,17 @@ def test_where_nothing_can_be_left_out_the_first_is_taken(n: int) -> None:
     log_p = np.full((len(train), 2), np.log(0.5))
     X = common_features(log_p, train)
     pairs, _ = pairs_of(log_p, train)
-    laws = tuned_regression(X, log_p, train, X)(pairs), tuned_dawid_skene(log_p, train)(pairs)
-    for law in laws:
+    part = (log_p, train)
+    laws = (
+        tuned(regression, STRENGTHS, part, part)(pairs),
+        tuned(dawid_skene, PSEUDO_COUNTS, part, part)(pairs),
+    )
+    first = (
+        fit_pooled_regression(X, train, X, STRENGTHS[0])(pairs),
+        fit_dawid_skene(train, PSEUDO_COUNTS[0])(pairs),
+    )
+    for law, expected in zip(laws, first, strict=True):
         np.testing.assert_allclose(law.sum(axis=1), 1)
+        if n < module.N_FOLDS:
+            np.testing.assert_array_equal(law, expected)
     assert isinstance(pairs, Pairs)
