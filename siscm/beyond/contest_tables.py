@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -70,11 +70,17 @@ def recorded(panel: str, population: str) -> dict[str, Any]:
     return {**entry["populations"][population], "origin": origin(entry)}
 
 
-def _populations() -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Panel, population and figures of everything recorded."""
-    for panel, entry in expected("graded").items():
-        for population, figures in entry["populations"].items():
-            yield panel, population, figures
+def _of_all(
+    column: Callable[[dict[str, Any]], Any], caption: str, alarm: str | None = None
+) -> Html:
+    """A table of all populations of the real panels: from the figures of each, a column."""
+    columns = {
+        f"{panel}, {population}": column(figures)
+        for panel, entry in expected("graded").items()
+        for population, figures in entry["populations"].items()
+    }
+    frame = pd.DataFrame(columns).rename_axis(None)
+    return table(frame, caption, "recorded", origins(), alarm)
 
 
 def recorded_contest(panel: str, population: str, part: str) -> Html:
@@ -101,23 +107,24 @@ def recorded_contest(panel: str, population: str, part: str) -> Html:
 
 def recorded_models() -> Html:
     """Sizes, noise, groups and sharing on the real panels, as recorded."""
-    columns = {}
-    for panel, population, figures in _populations():
+    shares = {"least": "0", "median": "0.5", "most": "1"}
+
+    def column(figures: dict[str, Any]) -> dict[str, str]:
         model = figures["model"]
-        shares = {"least": "0", "median": "0.5", "most": "1"}
-        columns[f"{panel}, {population}"] = {
+        return {
             **{size: f"{model[size]:,}" for size in ("experts", "instances", "opinions")},
             "width of the priors": f"{model['prior_width']:g}",
             "likeliest noise": model["noise"],
             "groups": f"{len(model['group_sizes'])}",
             **{f"sharing, {name}": f"{model['sharing'][at]:.2f}" for name, at in shares.items()},
         }
+
     caption = (
         "What was learned from the training and development parts of the real panels. Experts who "
         "gave no opinion there are counted, with the sharing of the others. Of widths, 1 is the "
         "largest that was tried."
     )
-    return table(pd.DataFrame(columns), caption, "recorded", origins())
+    return _of_all(column, caption)
 
 
 def recorded_sharing(panel: str, population: str) -> Html:
@@ -131,18 +138,16 @@ def recorded_sharing(panel: str, population: str) -> Html:
 
 def recorded_calibration() -> Html:
     """How often labels were said on the real panels, by the probability given, as recorded."""
-    columns = {}
-    for panel, population, figures in _populations():
+
+    def column(figures: dict[str, Any]) -> pd.Series[str]:
         bins = pd.DataFrame(figures["model"]["calibration"])
-        columns[f"{panel}, {population}"] = (
-            bins["probability"].map("{:.2f}".format) + ": " + bins["said"].map("{:.2f}".format)
-        )
-    frame = pd.DataFrame(columns)
+        return bins["probability"].map("{:.2f}".format) + ": " + bins["said"].map("{:.2f}".format)
+
     caption = (
         "Calibration of out-of-fold marginals on the real panels, training and development parts: "
         "mean probability of each tenth, and how often it was said."
     )
-    return table(frame, caption, "recorded", origins())
+    return _of_all(column, caption)
 
 
 def recorded_verdict() -> Html:
@@ -150,17 +155,11 @@ def recorded_verdict() -> Html:
 
     Neither, if the 95 % interval over instances of the difference in log-loss holds zero.
     """
-    columns = {
-        f"{panel}, {population}": who_leads(panel, population)
-        for panel, population, _ in _populations()
-    }
-    frame = pd.DataFrame(columns)
-    frame.index.name = None
     caption = (
         "Whose log-loss is lower: graded sharing's, the rival's, or neither, because the 95 % "
         "interval of the difference holds zero."
     )
-    return table(frame, caption, "recorded", origins(), alarm=RIVAL)
+    return _of_all(lambda figures: _leaders(figures["test"]), caption, RIVAL)
 
 
 def who_leads(panel: str, population: str, by: str = "instance") -> pd.Series[Any]:
@@ -173,7 +172,11 @@ def who_leads(panel: str, population: str, by: str = "instance") -> pd.Series[An
     by
         As in :func:`standings_of`.
     """
-    rivals = standings_of(recorded(panel, population)["test"], by).drop(index=GRADED)
+    return _leaders(recorded(panel, population)["test"], by)
+
+
+def _leaders(scores: dict[str, Any], by: str = "instance") -> pd.Series[Any]:
+    rivals = standings_of(scores, by).drop(index=GRADED)
     lower = [rivals["log_loss_more_low"] > 0, rivals["log_loss_more_high"] < 0]
     return pd.Series(np.select(lower, ["graded", RIVAL], "neither"), rivals.index)
 
@@ -211,17 +214,15 @@ def recorded_shift(panel: str) -> Html:
 def recorded_candidates() -> Html:
     """Log-loss of graded sharing, by the candidate recorded first and by this one."""
     rows = {}
-    for panel, population, figures in _populations():
-        first = expected("graded_first")[panel]["populations"][population]
-        rows[f"{panel}, {population}"] = {
-            f"{candidate}, {part}": f"{loss:.4f}"
-            for part in ("development", "test")
-            for candidate, loss in (
-                ("first", first[part][GRADED]),
-                ("this one", standings_of(figures[part])["log_loss"][GRADED]),
-            )
-        }
-    frame = pd.DataFrame.from_dict(rows, orient="index")
+    for panel, entry in expected("graded_first").items():
+        for population, first in entry["populations"].items():
+            this_one = recorded(panel, population)
+            losses = {}
+            for part in ("development", "test"):
+                losses[f"first, {part}"] = first[part][GRADED]
+                losses[f"this one, {part}"] = standings_of(this_one[part])["log_loss"][GRADED]
+            rows[f"{panel}, {population}"] = losses
+    frame = pd.DataFrame.from_dict(rows, orient="index").map("{:.4f}".format)
     caption = "Log-loss of graded sharing, the first candidate and this one."
     note = f"This one: {origins()}. First: {origins('graded_first')}"
     return table(frame, caption, "recorded", note)
