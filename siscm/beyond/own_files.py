@@ -14,7 +14,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -22,8 +22,6 @@ import pandas as pd
 Outcome = Literal["fatal", "left out", "mended", "look"]
 """What came of a problem: nothing can be done; the rows or columns are left out; it is mended;
 nothing was changed, but a person should look."""
-
-OUTCOMES: tuple[Outcome, ...] = ("fatal", "left out", "mended", "look")
 
 NO_VALUE = frozenset({"", "na", "n/a", "#n/a", "<na>", "nan", "null", "nat"})
 """Cells that hold nothing, in small letters."""
@@ -88,7 +86,7 @@ class Problems:
     def table(self) -> pd.DataFrame:
         """A row a problem, the worst first: outcome, file, problem, where, how many, advice."""
         columns = ["outcome", "file", "problem", "where", "how many", "what to do"]
-        worst_first = sorted(self.found, key=lambda row: OUTCOMES.index(row["outcome"]))
+        worst_first = sorted(self.found, key=lambda row: get_args(Outcome).index(row["outcome"]))
         return pd.DataFrame(worst_first, columns=columns)
 
     def refuse(self) -> None:
@@ -99,13 +97,13 @@ class Problems:
         ValueError
             With file, trouble and what to do, of each fatal problem.
         """
-        fatal = [row for row in self.found if row["outcome"] == "fatal"]
-        if fatal:
-            lines = (
-                f"{r['file']}: {r['problem']}{f' ({w})' if (w := r['where']) else ''}. "
-                f"{r['what to do']}"
-                for r in fatal
-            )
+        lines = [
+            f"{r['file']}: {r['problem']}{f' ({w})' if (w := r['where']) else ''}. "
+            f"{r['what to do']}"
+            for r in self.found
+            if r["outcome"] == "fatal"
+        ]
+        if lines:
             raise ValueError("\n".join(lines))
 
 
