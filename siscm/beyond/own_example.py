@@ -36,10 +36,9 @@ def write_example(panel: Panel, folder: str | Path, n_new: int = 60) -> tuple[Pa
     new = panel.part("dev").instances[:n_new]
     said = panel.opinions.select(instances=new[: n_new // 2]).to_long()
     # Not always the same expert: the first opinion of the first case, the second of the next.
-    turn = said.groupby("instance", sort=False).cumcount()
-    size = said.groupby("instance", sort=False)["instance"].transform("size")
-    case, _ = pd.factorize(said["instance"])
-    opinions = pd.concat([train.to_long(), said[turn == case % size]])
+    by_case = enumerate(said.groupby("instance", sort=False))
+    one_each = [some.iloc[[case % len(some)]] for case, (_, some) in by_case]
+    opinions = pd.concat([train.to_long(), *one_each])
     asked = pd.Index(opinions["instance"].unique())
     columns = ["text", "domain"] if "domain" in panel.instances else ["text"]
     features = panel.instances.loc[asked.append(new[n_new // 2 :]), columns]
