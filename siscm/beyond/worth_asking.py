@@ -239,12 +239,11 @@ def over_draws(
         standings.append(policy_standings(found, rng))
         kept.append(promises(found))
     policy, gain = pd.concat(standings), pd.concat(kept)
-    behind = policy["behind"].groupby(level=["where", "who"])
-    clear = (policy["behind_low"] > 0).groupby(level=["where", "who"])
-    inside = gain["promised"].between(gain["found_low"], gain["found_high"]).groupby(level="gain")
+    clear = policy.assign(clear=policy["behind_low"] > 0).groupby(["where", "who"])
+    inside = gain["promised"].between(gain["found_low"], gain["found_high"])
     return (
-        pd.DataFrame({"least": behind.min(), "most": behind.max(), "clear": clear.sum()}),
-        pd.DataFrame({"draws": inside.size(), "kept": inside.sum()}),
+        clear.agg(least=("behind", "min"), most=("behind", "max"), clear=("clear", "sum")),
+        gain.assign(kept=inside).groupby("gain").agg(draws=("kept", "size"), kept=("kept", "sum")),
     )
 
 
