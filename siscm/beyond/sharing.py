@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -118,12 +117,12 @@ class SharingEvidence:
             sums[np.searchsorted(key, met)] += csr_array(chosen, (len(met), len(order))) @ rows
         return cls(opinions.experts, key, sums)
 
-    @cached_property
+    @property
     def first(self) -> IntArray:
         """(P,): the smaller number of each pair of experts who met."""
         return self.key // max(len(self.experts), 1)
 
-    @cached_property
+    @property
     def second(self) -> IntArray:
         """(P,): the larger one."""
         return self.key % max(len(self.experts), 1)
@@ -158,8 +157,7 @@ class SharingEvidence:
     def inside(self, groups: Groups) -> SharingEvidence:
         """The evidence about pairs of one group only."""
         number = group_of(groups, range(len(self.experts)))
-        first, second = np.divmod(self.key, max(len(number), 1))
-        kept = number[first] == number[second]
+        kept = number[self.first] == number[self.second]
         return SharingEvidence(self.experts, self.key[kept], self.sums[kept])
 
     def log_likelihood(self, sharing: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:

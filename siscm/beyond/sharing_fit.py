@@ -35,7 +35,7 @@ N_PARTS = 4
 APART = 1e-6
 """Change of the log-loss for which two may as well be apart: of equals, the finer partition."""
 
-NoiseChoice = Literal["likeliest", "gumbel", "uniform", "gaussian"]
+NoiseChoice = Literal["likeliest", Noise]
 
 CANDIDATES: tuple[Noise, ...] = ("gumbel", "gaussian")
 """Noises of which the likeliest is taken: without an order of the labels, and with one."""
@@ -286,10 +286,11 @@ def total_log_likelihood(evidence: SharingEvidence, a: FloatArray) -> float:
 def _minus_posterior(log_odds: FloatArray, evidence: SharingEvidence) -> tuple[float, FloatArray]:
     """Minus the log-posterior of the experts' log-odds, up to a constant, and its gradient."""
     a, gradient = expit(log_odds), np.zeros(len(log_odds))
-    pair = a[evidence.first] * a[evidence.second]
+    first, second = evidence.first, evidence.second
+    pair = a[first] * a[second]
     value, slope = evidence.log_likelihood(np.minimum(pair, MOST))
     up = slope * pair
-    for h in (evidence.first, evidence.second):
+    for h in (first, second):
         gradient += np.bincount(h, up * (1 - a[h]), minlength=len(a))
     away = log_odds - log_odds.mean()
     penalty = (away**2).sum() / (2 * SPREAD**2)
