@@ -28,7 +28,7 @@ from siscm.beyond import gaussian
 from siscm.beyond.followers import draw_followed
 from siscm.beyond.noises import Noise, followed_or_not, pair_law
 from siscm.beyond.ordered import intervals
-from siscm.checks import BoolArray, FloatArray, IntArray
+from siscm.checks import FloatArray, IntArray
 from siscm.contradictions import Names, possible, refusal
 from siscm.inference import in_each_group
 from siscm.posterior import shared_law
@@ -59,16 +59,10 @@ def on_a_line(noise: Noise, k: int) -> bool:
     return noise != "gumbel" or k == 2
 
 
-def _log_density(follows: BoolArray, a: FloatArray, log_p: FloatArray) -> FloatArray:
-    """Of opinions (m,) in each cell (c,), from who would say it there as a follower (m, c).
-
-    ``log_p`` (m,) is how likely each says it by a noise of her own. In logarithms, for a product of
-    hundreds of chances, or of a few rare ones, may be smaller than any number there is.
-    """
+def _log_chances(a: FloatArray, log_own: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Of opinions (m,): that their experts follow; that they do not, and say it on their own."""
     with np.errstate(divide="ignore"):
-        followed, own = np.log(a), np.log1p(-a) + log_p
-    of_each = np.logaddexp(np.where(follows, followed[:, None], -np.inf), own[:, None])
-    return np.asarray(of_each.sum(axis=0))
+        return np.log(a), np.log1p(-a) + log_own
 
 
 def cells_on_a_line(
@@ -99,7 +93,10 @@ def cells_on_a_line(
     cell = np.arange(len(width))
     follows = (low_at[:, None] <= cell) & (cell < high_at[:, None])
     # The length of her interval, not her marginal: the two may differ where that is tiny.
-    log_density = _log_density(follows, a, np.log(length)) + np.log(width)
+    followed, own = _log_chances(a, np.log(length))
+    # In logarithms, for a product of hundreds of chances may be smaller than any number there is.
+    of_each = np.logaddexp(np.where(follows, followed[:, None], -np.inf), own[:, None])
+    log_density = of_each.sum(axis=0) + np.log(width)
     if np.isneginf(log_density).all():
         return None
     says = (first_at <= cell[:, None]) & (cell[:, None] < last_at)
@@ -196,8 +193,7 @@ def by_followers(
     -------
     array (t, k), or None
     """
-    with np.errstate(divide="ignore"):
-        followed, own = np.log(a), np.log1p(-a) + log_p[np.arange(len(labels)), labels]
+    followed, own = _log_chances(a, log_p[np.arange(len(labels)), labels])
     choices = [[x for x, sure in ((False, 1), (True, 0)) if share != sure] for share in a]
     laws, log_weights = [], []
     for follows in map(np.array, product(*choices)):
