@@ -150,15 +150,15 @@ def promises(found: pd.DataFrame) -> pd.DataFrame:
         interval, as of :func:`rise_interval`.
     """
     place = np.clip(np.searchsorted(EDGES, found["gain"], side="right") - 1, 0, len(EDGES) - 2)
-    rise = found[BEST] - found["nobody"]
     rows = {}
     for i in np.unique(place).tolist():
-        here = place == i
-        low, high = rise_interval(rise[here])
+        some = found[place == i]
+        rise = some[BEST] - some["nobody"]
+        low, high = rise_interval(rise)
         rows[f"{EDGES[i]:g} to {EDGES[i + 1]:g}"] = {
-            "cases": int(here.sum()),
-            "promised": found.loc[here, "gain"].mean(),
-            "found": rise[here].mean(),
+            "cases": len(some),
+            "promised": some["gain"].mean(),
+            "found": rise.mean(),
             "found_low": low,
             "found_high": high,
         }
