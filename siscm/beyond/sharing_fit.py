@@ -236,15 +236,14 @@ def choose_groups(
     for part in parts:
         others = _differences(at_nodes, part.at_nodes(), np.searchsorted(key, part.key))
         learned.append(likeliest_groups(experts, key, others, n_restarts, rng=rng))
-    together = [
-        part.inside(groups).together_at_nodes() for part, groups in zip(parts, learned, strict=True)
-    ]
     likeliest = likeliest_groups(experts, key, at_nodes, n_restarts, rng=rng)
     del at_nodes
-    if np.sum(together, axis=0).max() < one_group:
-        return likeliest, [list(range(len(experts)))], merged(parts)
-    honest = (part.inside(found) for part, found in zip(parts, learned, strict=True))
-    return likeliest, likeliest, reduce(add, honest)
+    insides = (part.inside(found) for part, found in zip(parts, learned, strict=True))
+    honest = reduce(add, insides)
+    if honest.together_at_nodes().max() >= one_group:
+        return likeliest, likeliest, honest
+    del honest
+    return likeliest, [list(range(len(experts)))], merged(parts)
 
 
 def _differences(total: FloatArray, part: FloatArray, place: IntArray) -> Iterator[FloatArray]:
