@@ -70,11 +70,9 @@ def read_features(
     names = find_columns(table, {"instance": columns["instance"]}, problems)
     if names is None:
         return None
-    given = _given_kinds(kinds, table, problems)
-    if given is None:
-        return None
-    name = names["instance"]
-    if are_opinions(table, name, [columns["expert"], columns["label"]], problems):
+    name, given = names["instance"], _given_kinds(kinds, table, problems)
+    roles = [columns["expert"], columns["label"]]
+    if given is None or are_opinions(table, name, roles, problems):
         return None
     table = _one_row_each(table, name, problems)
     ids = table.pop(name)
