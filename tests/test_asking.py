@@ -17,7 +17,8 @@ from siscm.asking import (
     trial,
     value_of_asking,
 )
-from siscm.beyond.several import cells_of
+from siscm.beyond.followers import Heard
+from siscm.beyond.several import Wanted, cells_of
 from siscm.graded import GradedSISCM
 from siscm.model import GumbelMaxSISCM
 from siscm.opinions import NOT_ASKED, Opinions
@@ -197,8 +198,8 @@ def drawn_panels(model, log_p, rng) -> np.ndarray:
     for i, row in enumerate(log_p):
         for group in np.unique(number):
             who = np.flatnonzero(number == group)
-            nobody = (row[:0], np.zeros(0, dtype=int), a[:0])
-            cells = cells_of(*nobody, row[who], a[who], model.noise_, 1, rng)
+            nobody = Heard(row[:0], np.zeros(0, dtype=int), a[:0])
+            cells = cells_of(nobody, Wanted(row[who], a[who]), model.noise_, 1, rng)
             chance = cells.chance[rng.choice(len(cells.weight), p=cells.weight)]
             said[i, who] = [rng.choice(k, p=p) for p in chance]
     return said

@@ -16,7 +16,8 @@ from strategies import log, log_dirichlet, rngs
 from test_contradictions import TRIPLE
 
 from siscm import gumbel
-from siscm.beyond.several import cells_on_a_line
+from siscm.beyond.followers import Heard
+from siscm.beyond.several import Wanted, cells_on_a_line
 from siscm.contradictions import possible
 from siscm.floors import pieces_between
 from siscm.posterior import (
@@ -82,7 +83,8 @@ def test_two_labels_are_a_noise_on_a_line(rng: np.random.Generator, m: int) -> N
     log_p, labels = produced(rng, m, 2, 2)
     log_q = log_dirichlet(rng, (4, 2))
     found = shared_law(log_p, labels, log_q, 1)
-    cells = cells_on_a_line(log_p, labels, np.ones(m), log_q, np.ones(len(log_q)))
+    everybody = Wanted(log_q, np.ones(len(log_q)))
+    cells = cells_on_a_line(Heard(log_p, labels, np.ones(m)), everybody)
     assert found is not None
     assert cells is not None
     np.testing.assert_allclose(found[0], cells.law(), atol=1e-9)

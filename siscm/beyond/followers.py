@@ -18,6 +18,8 @@ draws: where opinions are, on their own, rarer than about 1e-5, shares of camps 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy.special import logsumexp, softmax
 
@@ -34,14 +36,21 @@ _IN_FULL = 20
 _LEAST_DRAWS = 100
 
 
+class Heard(NamedTuple):
+    """Opinions observed in a group: log-marginals (m, k), label codes (m,) and sharing (m,)."""
+
+    log_p: FloatArray
+    labels: IntArray
+    a: FloatArray
+
+
 class Followers:
     """Draws of who followed, and of the values of the labels that followers said.
 
     Parameters
     ----------
-    log_p, labels, a
-        Log-marginals (m, k), label codes and sharing (m,) of the experts observed. Those whose
-        sharing is 1 follow in every draw; that they can have, has been seen to.
+    heard
+        Those whose sharing is 1 follow in every draw; that they can have, has been seen to.
     sure
         Draws of the noise given what they said: their floors (n, k) and log-weights (n,).
     rng
@@ -62,13 +71,9 @@ class Followers:
     """
 
     def __init__(
-        self,
-        log_p: FloatArray,
-        labels: IntArray,
-        a: FloatArray,
-        sure: tuple[FloatArray, FloatArray],
-        rng: np.random.Generator,
+        self, heard: Heard, sure: tuple[FloatArray, FloatArray], rng: np.random.Generator
     ) -> None:
+        log_p, labels, a = heard
         own = log_p[np.arange(len(labels)), labels]
         self.observed, self.place = np.unique(labels, return_inverse=True)
         self.rng = rng
@@ -176,14 +181,12 @@ def _value(
 
 
 def draw_followed(
-    log_p: FloatArray, labels: IntArray, a: FloatArray, n: int, rng: np.random.Generator
+    heard: Heard, n: int, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray] | None:
     """Noises of a group, given opinions of experts who may have followed them.
 
     Parameters
     ----------
-    log_p, labels, a
-        Log-marginals (m, k), label codes and sharing (m,) of the experts observed.
     n
         How many draws; of more than twenty opinions it takes fewer.
 
@@ -192,6 +195,7 @@ def draw_followed(
     noise (n, k) and its weight (n,), 1 in sum; or None
         None if those whose sharing is 1 cannot have said what they said.
     """
+    log_p, labels, a = heard
     sure = a == 1
     n = min(n, max(_LEAST_DRAWS, n * _IN_FULL // max(len(labels), _IN_FULL)))
     log_value, log_weight = np.zeros((n, log_p.shape[1])), np.zeros(n)
@@ -201,6 +205,6 @@ def draw_followed(
             return None
         with np.errstate(divide="ignore"):
             log_value, log_weight = found.log_floor, np.log(found.weight)
-    drawn = Followers(log_p, labels, a, (log_value, log_weight), rng)
+    drawn = Followers(heard, (log_value, log_weight), rng)
     drawn.anneal()
     return noise_above(drawn.log_floor, drawn.said, rng), softmax(drawn.log_weight)

@@ -25,7 +25,7 @@ import numpy as np
 from scipy.special import softmax
 
 from siscm.beyond import gaussian
-from siscm.beyond.followers import draw_followed
+from siscm.beyond.followers import Heard, draw_followed
 from siscm.beyond.noises import Noise, followed_or_not, pair_law
 from siscm.beyond.ordered import intervals
 from siscm.checks import FloatArray, IntArray
@@ -38,6 +38,13 @@ MOST_IN_DOUBT = 4
 
 MOST_WAYS = 256
 """Ways times targets, up to which every way is added up too."""
+
+
+class Wanted(NamedTuple):
+    """Experts of a group whose opinions are wanted: log-marginals (t, k) and sharing (t,)."""
+
+    log_q: FloatArray
+    b: FloatArray
 
 
 class Cells(NamedTuple):
@@ -65,17 +72,8 @@ def _log_chances(a: FloatArray, log_own: FloatArray) -> tuple[FloatArray, FloatA
         return np.log(a), np.log1p(-a) + log_own
 
 
-def cells_on_a_line(
-    log_p: FloatArray, labels: IntArray, a: FloatArray, log_q: FloatArray, b: FloatArray
-) -> Cells | None:
+def cells_on_a_line(heard: Heard, wanted: Wanted) -> Cells | None:
     """A noise on a line, cut wherever somebody begins to say something else; exact.
-
-    Parameters
-    ----------
-    log_p, labels, a
-        Log-marginals (m, k), label codes and sharing (m,) of the experts observed.
-    log_q, b
-        Log-marginals (t, k) and sharing (t,) of the targets.
 
     Returns
     -------
@@ -83,6 +81,7 @@ def cells_on_a_line(
         None if no noise makes the observed experts say what they said, which only those whose
         sharing is 1 can make impossible.
     """
+    (log_p, labels, a), (log_q, b) = heard, wanted
     rows, m, t = np.arange(len(labels)), len(labels), log_q.size
     low, high = (end[rows, labels] for end in intervals(log_p))
     first, last = (end.reshape(t, 2) for end in intervals(log_q))
@@ -105,58 +104,39 @@ def cells_on_a_line(
 
 
 def cells_drawn(
-    log_p: FloatArray,
-    labels: IntArray,
-    a: FloatArray,
-    log_q: FloatArray,
-    b: FloatArray,
-    n_samples: int,
-    rng: np.random.Generator,
+    heard: Heard, wanted: Wanted, n_samples: int, rng: np.random.Generator
 ) -> Cells | None:
     """The same of Gumbel noises with any number of labels: weighted draws of the noise."""
-    found = draw_followed(log_p, labels, a, n_samples, rng)
+    found = draw_followed(heard, n_samples, rng)
     if found is None:
         return None
-    noise, weight = found
+    (noise, weight), log_q = found, wanted.log_q
     says = (log_q + noise[:, None]).argmax(axis=-1)[..., None] == np.arange(log_q.shape[1])
-    return Cells(weight, followed_or_not(says, log_q, b))
+    return Cells(weight, followed_or_not(says, *wanted))
 
 
 def cells_of(
-    log_p: FloatArray,
-    labels: IntArray,
-    a: FloatArray,
-    log_q: FloatArray,
-    b: FloatArray,
-    noise: Noise,
-    n_samples: int,
-    rng: np.random.Generator,
+    heard: Heard, wanted: Wanted, noise: Noise, n_samples: int, rng: np.random.Generator
 ) -> Cells | None:
     """Whichever can be had: exact wherever the noise lies on a line."""
     if noise == "gaussian":
-        return Cells(*gaussian.cells(log_p, labels, a, log_q, b))
-    if on_a_line(noise, log_q.shape[1]):
-        return cells_on_a_line(log_p, labels, a, log_q, b)
-    return cells_drawn(log_p, labels, a, log_q, b, n_samples, rng)
+        return Cells(*gaussian.cells(*heard, *wanted))
+    if on_a_line(noise, wanted.log_q.shape[1]):
+        return cells_on_a_line(heard, wanted)
+    return cells_drawn(heard, wanted, n_samples, rng)
 
 
 def refusal_of_followers(
-    log_p: FloatArray,
-    labels: IntArray,
-    a: FloatArray,
-    noise: Noise,
-    names: Names,
-    instance: int,
-    experts: IntArray,
+    heard: Heard, noise: Noise, names: Names, instance: int, experts: IntArray
 ) -> ValueError:
     """The error for opinions of one group that :func:`cells_of` finds impossible together.
 
-    Only those who follow for certain are to blame. Parameters as there, and as for
+    Only those who follow for certain are to blame. Names and positions as for
     :func:`siscm.contradictions.refusal`.
     """
-    sure = a == 1
-    law = possible_on_a_line if on_a_line(noise, log_p.shape[1]) else possible
-    return refusal(log_p[sure], labels[sure], names, instance, experts[sure], law)
+    sure = heard.a == 1
+    law = possible_on_a_line if on_a_line(noise, heard.log_p.shape[1]) else possible
+    return refusal(heard.log_p[sure], heard.labels[sure], names, instance, experts[sure], law)
 
 
 def possible_on_a_line(log_p: FloatArray, labels: IntArray) -> bool:
@@ -169,30 +149,18 @@ def possible_on_a_line(log_p: FloatArray, labels: IntArray) -> bool:
     return bool((low.max(axis=0) < high.min(axis=0)).any())
 
 
-def by_followers(
-    log_p: FloatArray,
-    labels: IntArray,
-    a: FloatArray,
-    log_q: FloatArray,
-    b: FloatArray,
-    n_points: int,
-) -> FloatArray | None:
+def by_followers(heard: Heard, wanted: Wanted, n_points: int) -> FloatArray | None:
     """What targets say, as a sum over who followed; exact up to two different labels.
 
     Followers share a noise (:func:`siscm.posterior.shared_law`), the others say what they say on
     their own. Experts whose sharing is 0 or 1 leave no choice; each other expert doubles the sum.
 
-    Parameters
-    ----------
-    log_p, labels, a, log_q
-        As for :func:`cells_on_a_line`.
-    b
-        Sharing (t,) of the targets.
-
     Returns
     -------
     array (t, k), or None
+        None as for :func:`cells_on_a_line`.
     """
+    (log_p, labels, a), log_q = heard, wanted.log_q
     followed, own = _log_chances(a, log_p[np.arange(len(labels)), labels])
     choices = [[x for x, sure in ((False, 1), (True, 0)) if share != sure] for share in a]
     laws, log_weights = [], []
@@ -206,7 +174,7 @@ def by_followers(
             log_weights.append(np.where(follows, followed, own).sum() + found[1])
     if not laws:
         return None
-    return followed_or_not(np.tensordot(softmax(log_weights), laws, axes=1), log_q, b)
+    return followed_or_not(np.tensordot(softmax(log_weights), laws, axes=1), *wanted)
 
 
 def graded_proba(
@@ -258,17 +226,17 @@ def graded_proba(
         )
 
     def of_several(row: int, seen: IntArray, members: IntArray) -> FloatArray:
-        given = (log_marginals[row, seen], labels[row, seen], a[seen])
-        wanted = (log_marginals[row, members], a[members])
+        heard = Heard(log_marginals[row, seen], labels[row, seen], a[seen])
+        wanted = Wanted(log_marginals[row, members], a[members])
         in_doubt = int(((a[seen] > 0) & (a[seen] < 1)).sum())
         few = in_doubt <= MOST_IN_DOUBT or 2**in_doubt * len(members) <= MOST_WAYS
         if on_a_line(noise, k) or not few:
-            cells = cells_of(*given, *wanted, noise, n_samples, rng)
+            cells = cells_of(heard, wanted, noise, n_samples, rng)
             found = None if cells is None else cells.law()
         else:
-            found = by_followers(*given, *wanted, n_samples)
+            found = by_followers(heard, wanted, n_samples)
         if found is None:
-            raise refusal_of_followers(*given, noise, names, row, seen)
+            raise refusal_of_followers(heard, noise, names, row, seen)
         return found
 
     groups = [np.flatnonzero(number == group).tolist() for group in np.unique(number)]

@@ -18,8 +18,9 @@ from math import comb
 
 import numpy as np
 
+from siscm.beyond.followers import Heard
 from siscm.beyond.noises import Noise
-from siscm.beyond.several import Cells, cells_of, on_a_line, refusal_of_followers
+from siscm.beyond.several import Cells, Wanted, cells_of, on_a_line, refusal_of_followers
 from siscm.checks import FloatArray, IntArray
 from siscm.contradictions import Names
 from siscm.opinions import NOT_ASKED
@@ -77,10 +78,10 @@ def with_most(
         out = []
         for group in groups:
             spoke, rest = group[~silent[group]], group[silent[group]]
-            given = (log_p[spoke], codes[spoke], a[spoke])
-            found = cells_of(*given, log_p[rest], a[rest], noise, n_samples, rng)
+            heard = Heard(log_p[spoke], codes[spoke], a[spoke])
+            found = cells_of(heard, Wanted(log_p[rest], a[rest]), noise, n_samples, rng)
             if found is None:
-                raise refusal_of_followers(*given, noise, names, 0, spoke)
+                raise refusal_of_followers(heard, noise, names, 0, spoke)
             out.append(found)
         return out
 

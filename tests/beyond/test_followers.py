@@ -10,14 +10,14 @@ from scipy.special import softmax
 from strategies import log_dirichlet
 
 from siscm.beyond import followers as module
-from siscm.beyond.followers import Followers, draw_followed
+from siscm.beyond.followers import Followers, Heard, draw_followed
 from siscm.posterior import shared_law
 
 
 def drawn(log_p: np.ndarray, labels: np.ndarray, a: np.ndarray, n: int, seed: int) -> Followers:
     """All in doubt: nothing is known at first."""
     start = np.zeros((n, log_p.shape[1])), np.zeros(n)
-    followers = Followers(log_p, labels, a, start, np.random.default_rng(seed))
+    followers = Followers(Heard(log_p, labels, a), start, np.random.default_rng(seed))
     followers.anneal()
     return followers
 
@@ -76,7 +76,7 @@ def test_beside_those_who_surely_followed_others_may_have() -> None:
         if share > 0:
             kept = np.array(follows)
             truth += share * shared_law(log_p[kept], said[kept], log_q, 512)[0][0]
-    noise, weight = draw_followed(log_p, said, a, 40_000, rng)
+    noise, weight = draw_followed(Heard(log_p, said, a), 40_000, rng)
     says = (log_q + noise).argmax(axis=1)
     np.testing.assert_allclose(np.bincount(says, weight, minlength=4), truth, atol=0.01)
 
@@ -118,7 +118,7 @@ def test_every_draw_makes_followers_say_what_they_said(n_experts: int) -> None:
     log_p, a = log_dirichlet(rng, (n_experts, 5)), np.full(n_experts, 1.0)
     noise = rng.gumbel(size=5)
     labels = (log_p + noise).argmax(axis=1).astype(np.int64)
-    found = draw_followed(log_p, labels, a, 200, rng)
+    found = draw_followed(Heard(log_p, labels, a), 200, rng)
     assert found is not None
     noise, weight = found
     assert len(noise) == len(weight) == (200 if n_experts <= 20 else 100)
@@ -130,4 +130,4 @@ def test_every_draw_makes_followers_say_what_they_said(n_experts: int) -> None:
 
 def test_those_who_surely_follow_and_cannot_have_leave_no_draw() -> None:
     log_p, rng = np.log(np.full((2, 3), 1 / 3)), np.random.default_rng(0)
-    assert draw_followed(log_p, np.array([0, 1]), np.ones(2), 100, rng) is None
+    assert draw_followed(Heard(log_p, np.array([0, 1]), np.ones(2)), 100, rng) is None

@@ -20,7 +20,8 @@ from strategies import (
 
 from siscm import gumbel
 from siscm.beyond import ordered
-from siscm.beyond.several import cells_on_a_line
+from siscm.beyond.followers import Heard
+from siscm.beyond.several import Wanted, cells_on_a_line
 
 PLAIN = ("ordinary", "sparse", "zeros in one", "zeros in both", "ties", "near-ties", "equal")
 
@@ -143,7 +144,9 @@ def test_a_tiny_label_in_the_middle_lies_where_it_lies(p: list[float], expected:
     np.testing.assert_array_equal(law, np.eye(3)[expected])
     both = log([p, p])
     one, several = (
-        cells_on_a_line(both[:n], np.ones(n, dtype=int), np.ones(n), both, np.ones(2))
+        cells_on_a_line(
+            Heard(both[:n], np.ones(n, dtype=int), np.ones(n)), Wanted(both, np.ones(2))
+        )
         for n in (1, 2)
     )
     for cells in (one, several):

@@ -11,8 +11,15 @@ from hypothesis import strategies as st
 from strategies import log, log_dirichlet, rngs
 
 from siscm import gumbel
+from siscm.beyond.followers import Heard
 from siscm.beyond.noises import LAWS, Noise
-from siscm.beyond.several import by_followers, cells_drawn, cells_on_a_line, graded_proba
+from siscm.beyond.several import (
+    Wanted,
+    by_followers,
+    cells_drawn,
+    cells_on_a_line,
+    graded_proba,
+)
 from siscm.contradictions import Names
 
 NOISES: tuple[Noise, ...] = ("gumbel", "uniform")
@@ -42,7 +49,7 @@ def answer(
 
 
 def exact_on_a_line(log_p: Array, labels: Array, a: Array, log_q: Array, b: Array) -> Array | None:
-    cells = cells_on_a_line(log_p, labels, a, log_q, b)
+    cells = cells_on_a_line(Heard(log_p, labels, a), Wanted(log_q, b))
     return None if cells is None else cells.law()
 
 
@@ -55,7 +62,7 @@ def sampled(
     n: int,
     rng: np.random.Generator,
 ) -> Array | None:
-    cells = cells_drawn(log_p, labels, a, log_q, b, n, rng)
+    cells = cells_drawn(Heard(log_p, labels, a), Wanted(log_q, b), n, rng)
     return None if cells is None else cells.law()
 
 
@@ -251,7 +258,7 @@ def test_draws_and_the_sum_over_followers_agree(k: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     log_p, log_q, b = log_dirichlet(rng, (3, k)), log_dirichlet(rng, (4, k)), rng.random(4)
     labels, a = rng.integers(k, size=3), np.array([0.9, 0.6, 0.8])
-    found = by_followers(log_p, labels, a, log_q, b, 1024)
+    found = by_followers(Heard(log_p, labels, a), Wanted(log_q, b), 1024)
     drawn = sampled(log_p, labels, a, log_q, b, 20_000, rng)
     np.testing.assert_allclose(found, drawn, atol=0.02)
     if k == 2:
@@ -268,7 +275,7 @@ def test_draws_begin_with_what_the_sure_said(n_sure: int) -> None:
     log_p[np.arange(5), labels] -= 40  # so do they agree best
     log_p -= np.log(np.exp(log_p).sum(axis=1, keepdims=True))
     a = np.where(np.arange(5) < n_sure, 1, 0.5)
-    found = by_followers(log_p, labels, a, log_q, b, 2**14)
+    found = by_followers(Heard(log_p, labels, a), Wanted(log_q, b), 2**14)
     drawn = sampled(log_p, labels, a, log_q, b, 20_000, rng)
     if found is None:
         assert drawn is None
@@ -295,9 +302,9 @@ def test_many_in_doubt_are_drawn_and_the_sure_are_not() -> None:
     doubt, again = (answer(log_p, labels, 0.99, n_samples=n)[9] for n in (500, 512))
     assert not np.array_equal(doubt, again)
     rest = np.array([0.6, 0.7, 0.8, 0.9, 0.5, 0.8, 0.7, 0.6, 0.5])
-    given = (log_p[:9], labels[:9], rest, log_p[9:], np.ones(1))
+    heard, wanted = Heard(log_p[:9], labels[:9], rest), Wanted(log_p[9:], np.ones(1))
     drawn = answer(log_p, labels, np.append(rest, 1.0), n_samples=5000)[9]
-    expected = by_followers(*given, 128)
+    expected = by_followers(heard, wanted, 128)
     assert expected is not None
     np.testing.assert_allclose(drawn, expected[0], atol=0.02)
 
@@ -308,7 +315,8 @@ def test_who_is_silent_among_eight_needs_no_draw() -> None:
     labels = np.array([1, 2, 1, 0, 0, 2, 2, -1])
     p[np.arange(7), labels[:7]] = [1e-5, 0.6, 1e-6, 2e-3, 3e-5, 4e-5, 3e-7]
     log_p, a = np.log(p / p.sum(axis=1, keepdims=True)), np.full(8, 0.9)
-    expected = by_followers(log_p[:7], labels[:7], a[:7], log_p[7:], a[7:], 2**12)
+    heard, wanted = Heard(log_p[:7], labels[:7], a[:7]), Wanted(log_p[7:], a[7:])
+    expected = by_followers(heard, wanted, 2**12)
     assert expected is not None
     found = answer(log_p, labels, 0.9, n_samples=2000)[7]
     np.testing.assert_allclose(found, expected[0], atol=2e-3)
@@ -331,7 +339,7 @@ def test_as_many_draws_as_by_default_are_enough(k: int, said: list[int], rare: f
     p[np.arange(7), said] *= rare
     log_p, labels = np.log(p / p.sum(axis=1, keepdims=True)), np.array(said)
     given = (log_p[:7], labels, np.full(7, 0.9), log_p[7:], np.array([0.9, 1.0]))
-    expected = by_followers(*given, 128)
+    expected = by_followers(Heard(*given[:3]), Wanted(*given[3:]), 128)
     drawn = [sampled(*given, 2000, np.random.default_rng(seed)) for seed in range(3)]
     np.testing.assert_allclose(drawn, np.broadcast_to(expected, (3, 2, k)), atol=0.06)
     np.testing.assert_allclose(np.mean(drawn, axis=0), expected, atol=0.03)

@@ -12,8 +12,9 @@ from strategies import log, log_dirichlet, rngs
 from test_several import by_follower_sets
 
 from siscm.beyond import ways
+from siscm.beyond.followers import Heard
 from siscm.beyond.noises import Noise
-from siscm.beyond.several import cells_of, graded_proba
+from siscm.beyond.several import Wanted, cells_of, graded_proba
 from siscm.beyond.ways import most, with_most
 from siscm.contradictions import Names
 from siscm.opinions import NOT_ASKED
@@ -64,8 +65,8 @@ def listed(log_p: Array, codes: Array, number: Array, a: Array, noise: Noise, n:
     for group in np.unique(number):
         spoke = np.flatnonzero((number == group) & (codes != NOT_ASKED))
         rest = np.flatnonzero((number == group) & (codes == NOT_ASKED))
-        given_ = (log_p[spoke], codes[spoke], a[spoke], log_p[rest], a[rest])
-        weight, chance = cells_of(*given_, noise, n, rng)
+        heard = Heard(log_p[spoke], codes[spoke], a[spoke])
+        weight, chance = cells_of(heard, Wanted(log_p[rest], a[rest]), noise, n, rng)
         for way, labels in enumerate(said):
             in_cells = weight.copy()
             for j, h in enumerate(rest):
@@ -194,8 +195,8 @@ def test_draws_of_votes_are_unbiased(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three draws each, many times."""
     rng = np.random.default_rng(3)
     log_p, said = log_dirichlet(rng, (5, 3)), np.array([0, 1, 0])
-    nobody = (log_p[:0], np.zeros(0, dtype=int), np.zeros(0))
-    cells = [cells_of(*nobody, log_p, np.full(5, 0.6), "uniform", 1, rng)]
+    nobody = Heard(log_p[:0], np.zeros(0, dtype=int), np.zeros(0))
+    cells = [cells_of(nobody, Wanted(log_p, np.full(5, 0.6)), "uniform", 1, rng)]
     several = np.array([ways._drawn(cells, said, 3, rng) for _ in range(20_000)])
     error = several.std(axis=0) / np.sqrt(len(several))
     assert (np.abs(several.mean(axis=0) - ways._counted(cells, said)) < 4.5 * error + 1e-12).all()
