@@ -14,6 +14,8 @@ another label in the noise is near to it in what she says.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy.special import ndtr, ndtri, owens_t
 
@@ -39,6 +41,15 @@ _POINTS, _SHARES = np.polynomial.legendre.leggauss(8)
 
 _TINY = 1e-300
 """Stands for 0 where there has to be a sign or a logarithm."""
+
+
+class TwoOpinions(NamedTuple):
+    """Opinions of two experts on each of n instances: log-marginals (n, k), and codes (n,)."""
+
+    log_p: FloatArray
+    log_q: FloatArray
+    label: IntArray
+    other: IntArray
 
 
 def ends(log_p: FloatArray) -> FloatArray:
@@ -109,68 +120,57 @@ def law(
     return out
 
 
-def log_ratio(
-    log_p: FloatArray,
-    log_q: FloatArray,
-    label: IntArray,
-    other: IntArray,
-    correlation: FloatArray | float,
-) -> tuple[FloatArray, FloatArray]:
+def log_ratio(two: TwoOpinions, correlation: FloatArray | float) -> tuple[FloatArray, FloatArray]:
     r"""Log-likelihood of two opinions (n,), beside that of strangers, and its derivative.
 
     Parameters
     ----------
-    log_p, log_q, label, other
-        Log-marginals (n, k) of the two, and what each said (n,).
     correlation
         :math:`\lambda`, one or (n,).
     """
-    strangers, corners = _rectangle(log_p, log_q, label, other)
-    joint, slope = np.zeros(len(label)), np.zeros(len(label))
+    strangers, corners = _rectangle(two)
+    joint, slope = np.zeros_like(strangers), np.zeros_like(strangers)
     for sign, x, y in corners:
         joint += sign * both_below(x, y, correlation)
         slope += sign * _density(x, y, correlation)
     return _logarithm(joint, slope, strangers)
 
 
-def log_ratios(
-    log_p: FloatArray, log_q: FloatArray, label: IntArray, other: IntArray, correlations: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def log_ratios(two: TwoOpinions, correlations: FloatArray) -> tuple[FloatArray, FloatArray]:
     r"""The same at several correlations, ascending from 0: values and derivatives (n, m).
 
     The derivative of a joint probability by the correlation is a density (Plackett, 1954), so the
     probability is an integral, taken over the angle :math:`\arcsin\lambda` by Gauss-Legendre's
     rule between neighbouring correlations. Much faster than Owen's function.
     """
-    strangers, corners = _rectangle(log_p, log_q, label, other)
+    strangers, corners = _rectangle(two)
     angle = np.arcsin(correlations)
     half = np.diff(angle) / 2
-    rise, slope = np.zeros((len(half), len(label))), np.zeros((len(angle), len(label)))
+    rise, slope = np.zeros((2, len(angle), len(strangers)))
     for sign, x, y in corners:
         near = np.flatnonzero((np.abs(x) < _FAR) & (np.abs(y) < _FAR))
         corner = x[near], y[near]
         for n, r in enumerate(correlations):
             slope[n, near] += sign * _density(*corner, r)
-        for n, width in enumerate(half):
+        for n, width in enumerate(half, start=1):
             for point, share in zip(_POINTS, _SHARES, strict=True):
-                here = angle[n] + width * (1 + point)
+                here = angle[n - 1] + width * (1 + point)
                 weight = sign * width * share * np.cos(here)
                 rise[n, near] += weight * _density(*corner, np.sin(here))
-    joint = strangers + np.concatenate([np.zeros((1, len(label))), rise.cumsum(axis=0)])
-    value, slope = _logarithm(joint, slope, strangers)
+    value, slope = _logarithm(strangers + rise.cumsum(axis=0), slope, strangers)
     return value.T, slope.T
 
 
 def _rectangle(
-    log_p: FloatArray, log_q: FloatArray, label: IntArray, other: IntArray
+    two: TwoOpinions,
 ) -> tuple[FloatArray, list[tuple[int, FloatArray, FloatArray]]]:
     """Where two noises lie that make both say what they said (n,).
 
     How likely that is for strangers; and the corners, each with the sign by which what is below it
     counts.
     """
-    rows = np.arange(len(label))
-    log_p, log_q = (_with_rare(given) for given in (log_p, log_q))
+    log_p, log_q = _with_rare(two.log_p), _with_rare(two.log_q)
+    label, other, rows = two.label, two.other, np.arange(len(two.label))
     x, y = ends(log_p), ends(log_q)
     signs = ((1, 1, 1), (0, 1, -1), (1, 0, -1), (0, 0, 1))
     corners = [(sign, x[rows, label + i], y[rows, other + j]) for i, j, sign in signs]

@@ -14,6 +14,7 @@ import numpy as np
 
 from siscm import gumbel
 from siscm.beyond import gaussian, ordered
+from siscm.beyond.gaussian import TwoOpinions
 from siscm.checks import BoolArray, FloatArray, IntArray
 from siscm.violations import violates
 
@@ -76,52 +77,37 @@ def followed_or_not(
     return np.asarray(follow * says + (1 - follow) * np.exp(log_q))
 
 
-def terms(
-    log_p: FloatArray,
-    log_q: FloatArray,
-    label: IntArray,
-    other: IntArray,
-    noise: Noise,
-    nodes: FloatArray,
-) -> FloatArray:
+def terms(two: TwoOpinions, noise: Noise, nodes: FloatArray) -> FloatArray:
     r"""What each pair of opinions (n,) says at each sharing of ``nodes``: (n, 2 m + 1).
 
     Log-likelihoods beside that of strangers and their derivatives, as if a shared noise could have
     produced both; and whether it cannot, where the logarithm is :math:`\log(1 - \lambda)`.
     """
     if noise == "gaussian":
-        values, slopes = gaussian.log_ratios(log_p, log_q, label, other, nodes)
-        return np.concatenate([values, slopes, np.zeros((len(label), 1))], axis=1)
-    rho = excess(log_p, log_q, label, other, noise)
+        values, slopes = gaussian.log_ratios(two, nodes)
+        return np.concatenate([values, slopes, np.zeros((len(values), 1))], axis=1)
+    rho = excess(two, noise)
     possible = rho > -1
     known = np.where(possible, rho, 0.0)[:, None]
     inner = 1 + nodes * known
     return np.concatenate([np.log(inner), known / inner, ~possible[:, None]], axis=1)
 
 
-def pull(
-    log_p: FloatArray,
-    log_q: FloatArray,
-    label: IntArray,
-    other: IntArray,
-    sharing: FloatArray,
-    noise: Noise,
-) -> FloatArray:
+def pull(two: TwoOpinions, sharing: FloatArray, noise: Noise) -> FloatArray:
     r""":math:`\lambda\, \partial / \partial\lambda` of the log-likelihood of two opinions (n,)."""
     if noise == "gaussian":
-        return sharing * gaussian.log_ratio(log_p, log_q, label, other, sharing)[1]
-    rho = excess(log_p, log_q, label, other, noise)
+        return sharing * gaussian.log_ratio(two, sharing)[1]
+    rho = excess(two, noise)
     return np.asarray(sharing * rho / (1 + sharing * rho))
 
 
-def excess(
-    log_p: FloatArray, log_q: FloatArray, label: IntArray, other: IntArray, noise: Noise
-) -> FloatArray:
+def excess(two: TwoOpinions, noise: Noise) -> FloatArray:
     r""":math:`\varrho = J / (p\, q) - 1` at two opinions (n,).
 
     Above 0 where a shared noise makes them likelier than two noises do, -1 where it cannot
     produce them, and only there: under Gumbel noise where they violate conditional stability.
     """
+    log_p, log_q, label, other = two
     rows = np.arange(len(label))
     law = LAWS[noise](log_p, log_q, label)[rows, other]
     with np.errstate(divide="ignore"):

@@ -27,7 +27,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.sparse import csr_array
 
-from siscm.beyond.gaussian import MOST_CORRELATION
+from siscm.beyond.gaussian import MOST_CORRELATION, TwoOpinions
 from siscm.beyond.noises import Noise, check_noise, terms
 from siscm.checks import FloatArray, IntArray
 from siscm.names import refuse_other_experts
@@ -111,7 +111,7 @@ class SharingEvidence:
             pair = h[a] * n + h[b]
             order = np.argsort(pair, kind="stable")
             met, start = np.unique(pair[order], return_index=True)
-            rows = terms(log_p[a], log_p[b], y[a], y[b], noise, NODES)
+            rows = terms(TwoOpinions(log_p[a], log_p[b], y[a], y[b]), noise, NODES)
             # A product with zeros and ones adds up rows faster than NumPy does.
             chosen = (np.ones(len(order)), order, np.append(start, len(order)))
             sums[np.searchsorted(key, met)] += csr_array(chosen, (len(met), len(order))) @ rows

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from siscm.beyond.chunks import Source, total
+from siscm.beyond.gaussian import TwoOpinions
 from siscm.beyond.noises import Noise, pull
 from siscm.beyond.sharing import MOST
 from siscm.checks import FloatArray, IntArray
@@ -66,7 +67,8 @@ def _curvature_and_spread(
         same = number[h[one]] == number[h[two]]
         one, two = one[same], two[same]
         pair = np.minimum(a[h[one]] * a[h[two]], MOST)
-        g = pull(log_p[one], log_p[two], y[one], y[two], pair, noise)
+        said = TwoOpinions(log_p[one], log_p[two], y[one], y[two])
+        g = pull(said, pair, noise)
         for first, second in ((one, two), (two, one)):
             mine, other = h[first], h[second]
             own, her = 1 - a[mine], 1 - a[other]

@@ -17,6 +17,7 @@ from scipy.stats import multivariate_normal
 from strategies import log_dirichlet, rngs
 
 from siscm.beyond import gaussian, ordered
+from siscm.beyond.gaussian import TwoOpinions
 from siscm.beyond.noises import pull
 from siscm.beyond.sharing import NODES, SharingEvidence
 from siscm.beyond.sharing_errors import standard_errors
@@ -176,14 +177,14 @@ def test_the_log_ratio_is_that_of_the_law_and_its_slope_its_derivative(
     c, d = rng.integers(k, size=(2, 30))
     rows, step = np.arange(30), 1e-6
     for r in (0.1, 0.5, 0.8):
-        value, slope = gaussian.log_ratio(log_p, log_q, c, d, r)
+        value, slope = gaussian.log_ratio(TwoOpinions(log_p, log_q, c, d), r)
         law = gaussian.law(log_p, log_q, c, r)[rows, d]
         clear = law * np.exp(log_p[rows, c]) > 1e-7
         expected = np.log(law, where=law > 0, out=np.zeros(30)) - log_q[rows, d]
         # In a ratio a rarer label counts as one in a million, which takes from all the others.
         np.testing.assert_allclose(value[clear], expected[clear], atol=1e-5)
-        higher = gaussian.log_ratio(log_p, log_q, c, d, r + step)[0]
-        lower = gaussian.log_ratio(log_p, log_q, c, d, r - step)[0]
+        higher = gaussian.log_ratio(TwoOpinions(log_p, log_q, c, d), r + step)[0]
+        lower = gaussian.log_ratio(TwoOpinions(log_p, log_q, c, d), r - step)[0]
         found = (higher - lower)[clear] / (2 * step)
         np.testing.assert_allclose(slope[clear], found, rtol=1e-3, atol=1e-3)
 
@@ -195,10 +196,10 @@ def test_many_log_ratios_are_those_of_one_correlation_at_a_time(
     """Integrals of a density, against Owen's function; but for opinions all but impossible."""
     log_p, log_q = log_dirichlet(rng, (2, 40, k))
     c, d = rng.integers(k, size=(2, 40))
-    values, slopes = gaussian.log_ratios(log_p, log_q, c, d, NODES)
+    values, slopes = gaussian.log_ratios(TwoOpinions(log_p, log_q, c, d), NODES)
     likely = np.exp(log_p[np.arange(40), c] + log_q[np.arange(40), d]) > 1e-6
     for n, node in enumerate(NODES[:-1]):
-        value, slope = gaussian.log_ratio(log_p, log_q, c, d, float(node))
+        value, slope = gaussian.log_ratio(TwoOpinions(log_p, log_q, c, d), float(node))
         usual = likely & (value > -8)
         np.testing.assert_allclose(values[usual, n], value[usual], atol=2e-3)
         np.testing.assert_allclose(slopes[usual, n], slope[usual], rtol=5e-3, atol=5e-3)
@@ -209,10 +210,12 @@ def test_the_log_ratio_is_finite_at_every_node() -> None:
     p = np.log([[1e-4, 1 - 1e-4], [1 - 1e-4, 1e-4]])
     for c, d in np.ndindex(2, 2):
         codes = np.array([c]), np.array([d])
-        assert np.isfinite(gaussian.log_ratios(p[:1], p[1:], *codes, NODES)).all()
+        assert np.isfinite(gaussian.log_ratios(TwoOpinions(p[:1], p[1:], *codes), NODES)).all()
         for node in NODES:
-            assert np.isfinite(gaussian.log_ratio(p[:1], p[1:], *codes, float(node))).all()
-    strangers = gaussian.log_ratio(p, p[::-1], np.array([0, 1]), np.array([1, 1]), 0.0)
+            assert np.isfinite(
+                gaussian.log_ratio(TwoOpinions(p[:1], p[1:], *codes), float(node))
+            ).all()
+    strangers = gaussian.log_ratio(TwoOpinions(p, p[::-1], np.array([0, 1]), np.array([1, 1])), 0.0)
     np.testing.assert_allclose(strangers[0], 0, atol=1e-6)
 
 
@@ -268,11 +271,13 @@ def test_between_nodes_the_evidence_is_nearly_exact() -> None:
     p, q = panel.log_p[:, 0], panel.log_p[:, 1]
     c, d = panel.opinions.labels.T
     for r in np.linspace(0.02, 0.85, 23):
-        exact = gaussian.log_ratio(p, q, c, d, r)
+        exact = gaussian.log_ratio(TwoOpinions(p, q, c, d), r)
         value, slope = evidence.log_likelihood(r)
         assert value[0] == pytest.approx(exact[0].sum(), abs=0.3)
         assert slope[0] == pytest.approx(exact[1].sum(), rel=0.05, abs=8)
-        np.testing.assert_allclose(pull(p, q, c, d, np.full(300, r), "gaussian"), r * exact[1])
+        np.testing.assert_allclose(
+            pull(TwoOpinions(p, q, c, d), np.full(300, r), "gaussian"), r * exact[1]
+        )
 
 
 def test_sharing_that_was_planted_comes_back_within_its_errors() -> None:
@@ -334,9 +339,9 @@ def test_two_rare_labels_have_the_ratio_of_the_densities(rare: float, r: float) 
     x, y = ndtri(0.3), ndtri(0.35)
     truth = (2 * r * x * y - r**2 * (x**2 + y**2)) / (2 * (1 - r**2)) - np.log(1 - r**2) / 2
     one = np.array([1])
-    many = gaussian.log_ratios(p, q, one, one, NODES)[0][0]
+    many = gaussian.log_ratios(TwoOpinions(p, q, one, one), NODES)[0][0]
     assert many[r == NODES] == pytest.approx(truth, abs=1e-3)
-    assert gaussian.log_ratio(p, q, one, one, r)[0] == pytest.approx(truth, abs=1e-3)
+    assert gaussian.log_ratio(TwoOpinions(p, q, one, one), r)[0] == pytest.approx(truth, abs=1e-3)
 
 
 @pytest.mark.parametrize("r", [0.96, 0.98, 0.99])
@@ -347,7 +352,10 @@ def test_those_who_are_all_but_copies_are_told_apart(r: float) -> None:
     evidence = SharingEvidence.from_opinions(log_p, opinions, "gaussian")
     grid = np.linspace(0.9, 0.998, 99)
     one, two = opinions.labels.T
-    exact = [gaussian.log_ratio(log_p[:, 0], log_p[:, 1], one, two, g)[0].sum() for g in grid]
+    exact = [
+        gaussian.log_ratio(TwoOpinions(log_p[:, 0], log_p[:, 1], one, two), g)[0].sum()
+        for g in grid
+    ]
     found = [evidence.log_likelihood(g)[0][0] for g in grid]
     assert abs(grid[np.argmax(found)] - grid[np.argmax(exact)]) < 0.0025
     assert abs(grid[np.argmax(found)] - r) < 0.01

@@ -20,6 +20,7 @@ from strategies import Pair, log_dirichlet, pairs
 
 from siscm import Opinions, gumbel
 from siscm.beyond import noises, sharing
+from siscm.beyond.gaussian import TwoOpinions
 from siscm.beyond.noises import Noise, excess
 from siscm.beyond.sharing import MOST, NODES, SharingEvidence, merged
 from siscm.violations import violates
@@ -87,7 +88,9 @@ def test_the_excess_in_exact_arithmetic(k: int, noise: Noise) -> None:
         p, q = ([Fraction(w, sum(row)) for w in row] for row in weights)
         log_p, log_q = (np.log(np.array(row, dtype=float)) for row in (p, q))
         c, d = np.divmod(np.arange(k * k), k)
-        found = excess(np.tile(log_p, (k * k, 1)), np.tile(log_q, (k * k, 1)), c, d, noise)
+        found = excess(
+            TwoOpinions(np.tile(log_p, (k * k, 1)), np.tile(log_q, (k * k, 1)), c, d), noise
+        )
         for c_, d_, rho in zip(c.tolist(), d.tolist(), found, strict=True):
             if noise == "gumbel":
                 ratio = fraction_row(p, q, c_)[d_] / q[d_]
@@ -103,7 +106,7 @@ def test_the_excess_is_that_of_the_joint_law(k: int, noise: Noise) -> None:
     rng = np.random.default_rng(0)
     log_p, log_q = log_dirichlet(rng, (2, k))
     c, d = np.divmod(np.arange(k * k), k)
-    rho = excess(np.tile(log_p, (k * k, 1)), np.tile(log_q, (k * k, 1)), c, d, noise)
+    rho = excess(TwoOpinions(np.tile(log_p, (k * k, 1)), np.tile(log_q, (k * k, 1)), c, d), noise)
     table = (1 + rho.reshape(k, k)) * np.exp(log_p[:, None] + log_q)
     expected = [[joint(log_p, log_q, c, d, noise) for d in range(k)] for c in range(k)]
     np.testing.assert_allclose(table, expected, atol=1e-13)
@@ -116,7 +119,7 @@ def test_gumbel_contradictions_are_violations(pair: Pair, seed: int) -> None:
     log_p, log_q, c = pair
     rng = np.random.default_rng(seed)
     d = int(rng.choice(np.flatnonzero(np.isfinite(log_q))))
-    rho = excess(log_p[None], log_q[None], np.array([c]), np.array([d]), "gumbel")
+    rho = excess(TwoOpinions(log_p[None], log_q[None], np.array([c]), np.array([d])), "gumbel")
     assert np.isfinite(rho).all()
     assert (rho[0] == -1) == bool(violates(log_p, c, log_q, d))
     evidence = evidence_of(np.stack([log_p, log_q])[None], [[c, d]])
@@ -132,11 +135,11 @@ def test_the_excess_with_many_digits(pair: Pair) -> None:
     exact = precise_row(log_p, log_q, c, digits=700)
     for d in np.flatnonzero(log_q > -690):
         codes = np.array([c]), np.array([d])
-        rho = excess(log_p[None], log_q[None], *codes, "gumbel")
+        rho = excess(TwoOpinions(log_p[None], log_q[None], *codes), "gumbel")
         ratio = float(exact[d]) / np.exp(log_q[d]) * np.exp(log_q).sum()
         most = np.exp(noises._MOST_LOG_EXCESS)
         assert rho[0] + 1 == pytest.approx(min(ratio, most), rel=1e-6, abs=1e-9)
-        back = excess(log_q[None], log_p[None], *codes[::-1], "gumbel")
+        back = excess(TwoOpinions(log_q[None], log_p[None], *codes[::-1]), "gumbel")
         if log_p[c] > -690:
             assert back[0] + 1 == pytest.approx(rho[0] + 1, rel=1e-6, abs=1e-9)
 
@@ -146,7 +149,9 @@ def test_uniform_contradictions_are_empty_overlaps(pair: Pair) -> None:
     log_p, log_q, c = pair
     p, q = (np.exp(row) / np.exp(row).sum() for row in (log_p, log_q))
     for d in range(len(q)):
-        rho = excess(log_p[None], log_q[None], np.array([c]), np.array([d]), "uniform")[0]
+        rho = excess(
+            TwoOpinions(log_p[None], log_q[None], np.array([c]), np.array([d])), "uniform"
+        )[0]
         assert (rho == -1) == (overlap(p, q, c, d) < 1e-14)
 
 
@@ -155,9 +160,9 @@ def test_uniform_cuts_that_are_equal_but_for_rounding_contradict() -> None:
     p, q = np.log([0.1, 0.2, 0.7]), np.log([0.3, 0.3, 0.4])
     for (log_p, log_q), said in (((p, q), (1, 1)), ((q, p), (0, 2)), ((p, q), (2, 0))):
         codes = (np.array([label]) for label in said)
-        assert excess(log_p[None], log_q[None], *codes, "uniform") == -1
+        assert excess(TwoOpinions(log_p[None], log_q[None], *codes), "uniform") == -1
     p, q = np.log([0.5, 0.5]), np.log([0.5 + 1e-9, 0.5 - 1e-9])
-    little = excess(p[None], q[None], np.array([1]), np.array([0]), "uniform")
+    little = excess(TwoOpinions(p[None], q[None], np.array([1]), np.array([0])), "uniform")
     assert little + 1 == pytest.approx(4e-9, rel=1e-5)
 
 

@@ -17,6 +17,7 @@ from scipy.special import expit, logit
 from siscm import Opinions
 from siscm.beyond import sharing_errors, sharing_fit
 from siscm.beyond.chunks import split
+from siscm.beyond.gaussian import TwoOpinions
 from siscm.beyond.noises import Noise, excess
 from siscm.beyond.sharing import MOST, NODES, SharingEvidence
 from siscm.beyond.sharing_errors import standard_errors
@@ -211,7 +212,9 @@ def slow_minus_posterior(log_odds: FloatArray, panel: GradedPanel, spread: float
     value = 0.0
     for h in range(len(a)):
         for g in range(h + 1, len(a)):
-            rho = excess(panel.log_p[:, h], panel.log_p[:, g], y[:, h], y[:, g], "gumbel")
+            rho = excess(
+                TwoOpinions(panel.log_p[:, h], panel.log_p[:, g], y[:, h], y[:, g]), "gumbel"
+            )
             value += np.log1p(a[h] * a[g] * rho).sum()
     return float(((log_odds - log_odds.mean()) ** 2).sum() / (2 * spread**2) - value)
 
