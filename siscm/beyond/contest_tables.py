@@ -52,8 +52,7 @@ def contest_table(scores: dict[str, Any], caption: str, kind: Data, note: str = 
         }
     )
     frame.iloc[0, [1, 2, 4]] = ""
-    frame.index.name = None
-    return table(frame, caption, kind, note)
+    return table(frame.rename_axis(None), caption, kind, note)
 
 
 def weights_table(scores: dict[str, Any], caption: str, kind: Data) -> Html:

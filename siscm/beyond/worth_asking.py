@@ -127,13 +127,16 @@ def policy_standings(
     """
     right = policies(found, share)
     seed = int(rng.integers(2**63))
+
+    def mean(name: str, values: pd.Series[float]) -> dict[str, float]:
+        """Over cases, with the ends of its interval: from the same draws for every policy."""
+        totals = np.asarray(values, dtype=np.float64)
+        return mean_with_interval(name, totals, np.ones(len(totals)), np.random.default_rng(seed))
+
     rows = {}
     for policy in right.columns:
         best = right[LARGEST if policy[0] in (LARGEST, ANY) else EVERYWHERE, BEST]
-        rows[policy] = {
-            **_mean("right", right[policy], np.random.default_rng(seed)),
-            **_mean("behind", best - right[policy], np.random.default_rng(seed)),
-        }
+        rows[policy] = mean("right", right[policy]) | mean("behind", best - right[policy])
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["where", "who"])
 
 
@@ -182,12 +185,6 @@ def rise_interval(rise: pd.Series[float]) -> tuple[float, float]:
     variance = ((rise**2).sum() + 1) / n - middle**2
     half = norm.ppf(0.975) * np.sqrt(variance / n)
     return float(max(middle - half, -1)), float(min(middle + half, 1))
-
-
-def _mean(name: str, values: pd.Series[float], rng: np.random.Generator) -> dict[str, float]:
-    """Over cases, with the ends of its 95 % interval."""
-    totals = np.asarray(values, dtype=np.float64)
-    return mean_with_interval(name, totals, np.ones(len(totals)), rng)
 
 
 def net_value(found: pd.DataFrame, costs: Sequence[float] = COSTS) -> pd.DataFrame:
