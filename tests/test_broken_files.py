@@ -31,8 +31,9 @@ from hypothesis import strategies as st
 from raw_table import IMAGE_LABELS, as_csv, raw_table
 from test_lewidi import TASK, item
 
-from siscm.cifar10h.raw_file import check_raw, read_raw
+from siscm.cifar10h.raw_file import check_raw
 from siscm.data.lewidi import read_items
+from siscm.data.zipped import read_table
 from siscm.opinions import Opinions
 from siscm.own_panel import check_files
 
@@ -91,7 +92,8 @@ def repeated(content: bytes, line: int) -> bytes:
 @example(content=as_csv(RAW).rsplit(b",", 5)[0], compared=True)
 def test_a_broken_raw_file_is_refused_by_name_or_read_right(content: bytes, compared: bool) -> None:
     try:
-        found = read_raw(content, NAMED, image_labels=IMAGE_LABELS if compared else None)
+        table = read_table(content, NAMED)
+        found = check_raw(table, NAMED, image_labels=IMAGE_LABELS if compared else None)
     except Exception as error:
         assert_ours(error, NAMED)
     else:

@@ -54,7 +54,7 @@ def label_counts(raw: pd.DataFrame) -> pd.DataFrame:
     ----------
     raw
         A row an opinion, with ``image`` and ``chosen_label``, as from
-        :func:`siscm.cifar10h.raw_file.read_raw`.
+        :func:`siscm.cifar10h.raw_file.check_raw`.
     """
     counts = np.bincount(cells(raw), minlength=N_IMAGES * len(CLASSES)).reshape(N_IMAGES, -1)
     return _framed(counts)

@@ -88,8 +88,8 @@ def load_cifar10h(kind: Kind | None = None) -> Cifar10H:
     if chosen not in get_args(Kind):
         raise ValueError(f"there is no kind {kind!r} of CIFAR-10H; there are twin and real.")
     if chosen == "real":
-        images, _ = load_cifar10_images()
-        rows = load_cifar10h_raw()
+        images, image_labels = load_cifar10_images()
+        rows = load_cifar10h_raw(image_labels)
         return Cifar10H(
             "real",
             rows.drop_duplicates(ignore_index=True),

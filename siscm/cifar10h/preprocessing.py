@@ -69,7 +69,7 @@ def preprocess(
     ----------
     raw
         A row an opinion, with columns ``annotator``, ``image`` and ``chosen_label``, as from
-        :func:`siscm.cifar10h.raw_file.read_raw`. The order of its rows never matters.
+        :func:`siscm.cifar10h.raw_file.check_raw`. The order of its rows never matters.
     reading
         What "enough" means. ``"released"``, as the code of the paper's authors has it: *more*
         than ``min_train`` and *more* than ``min_test``. ``"paper"``, as its text has it: who has

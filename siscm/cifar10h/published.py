@@ -106,7 +106,7 @@ def raw_figures(raw: pd.DataFrame) -> dict[str, Any]:
     Parameters
     ----------
     raw
-        A row an opinion, as from :func:`siscm.cifar10h.raw_file.read_raw`.
+        A row an opinion, as from :func:`siscm.cifar10h.raw_file.check_raw`.
     """
     share = agreement(label_counts(raw))["largest_share"]
     return {

@@ -13,7 +13,6 @@ import pandas as pd
 from pandas.api.types import is_hashable, is_scalar
 
 from siscm.checks import BoolArray, IntArray
-from siscm.cifar10h.cifar10_images import load_cifar10_images
 from siscm.cifar10h.counts import CLASSES, N_IMAGES
 from siscm.data import registry
 from siscm.data.sources import RAW
@@ -36,40 +35,45 @@ _ATTENTION = "is_attn_check"
 _LABELS = {"true_label": "true_category", "chosen_label": "chosen_category"}
 
 
-def load_cifar10h_raw() -> pd.DataFrame:
+def load_cifar10h_raw(image_labels: npt.ArrayLike) -> pd.DataFrame:
     """The published raw file, complete, in the image order of the published image file.
+
+    Parameters
+    ----------
+    image_labels
+        Of that image file, :func:`siscm.cifar10h.cifar10_images.load_cifar10_images`.
 
     Returns
     -------
     DataFrame
-        As from :func:`read_raw`: 514,200 opinions, by 2,571 annotators about 200 images each.
+        As from :func:`check_raw`: 514,200 opinions, by 2,571 annotators about 200 images each.
 
     Raises
     ------
     FileNotFoundError
-        If it, or CIFAR-10's image file, is not in the data folder.
+        If it is not in the data folder.
     ValueError
-        If one of them is not the file expected, or holds anything but such opinions.
+        If it is not the file expected, or holds anything but such opinions.
     """
-    _, image_labels = load_cifar10_images()
     file = registry.locate(RAW)
-    return read_raw(file.read_bytes(), str(file), image_labels=image_labels, complete=True)
+    table = read_table(file.read_bytes(), str(file))
+    return check_raw(table, str(file), image_labels=image_labels, complete=True)
 
 
-def read_raw(
-    content: bytes,
-    name: str = "the table",
+def check_raw(
+    table: pd.DataFrame,
+    source: str = "the table",
     *,
     image_labels: npt.ArrayLike | None = None,
     complete: bool = False,
 ) -> pd.DataFrame:
-    """The opinions in a raw file; attention checks are left out.
+    """The opinions in a table with the columns of the raw file; attention checks are left out.
 
     Parameters
     ----------
-    content
-        A table of comma-separated values, or a zip archive with nothing else in it.
-    name
+    table
+        A row an answer, as from :func:`siscm.data.zipped.read_table`.
+    source
         What errors call it.
     image_labels
         The true label of every image (10,000), from the image file: whoever numbers the images
@@ -80,34 +84,15 @@ def read_raw(
     Returns
     -------
     DataFrame
-        A row an opinion, in the order of the file; whole numbers ``annotator`` (0 or more),
+        A row an opinion, in the order of the table; whole numbers ``annotator`` (0 or more),
         ``image`` (0 to 9,999), ``true_label`` and ``chosen_label`` (positions in
         :data:`siscm.cifar10h.counts.CLASSES`).
 
     Raises
     ------
     ValueError
-        If it cannot be read, or is not as documented; names the file, and of wrong cells the
-        column and the first row (1 is the first below the header).
-    """
-    return check_raw(read_table(content, name), name, image_labels=image_labels, complete=complete)
-
-
-def check_raw(
-    table: pd.DataFrame,
-    source: str = "the table",
-    *,
-    image_labels: npt.ArrayLike | None = None,
-    complete: bool = False,
-) -> pd.DataFrame:
-    """The opinions in a table with the columns of the raw file: :func:`read_raw` without a file.
-
-    Parameters
-    ----------
-    table
-        A row an answer, attention checks included.
-    source
-        What errors call it.
+        If the table is not as documented; names its source, and of wrong cells the column and the
+        first row (1 is the first below the header).
     """
     index_column = _index_column(table, source)
     everything = _Rows(table, source, np.arange(len(table)))

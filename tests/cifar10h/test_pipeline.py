@@ -74,10 +74,10 @@ def test_what_the_published_file_repeats_is_there_once_and_as_a_row_each_time(
     """A page that writes to stderr stops the build; pytest turns any warning into an error."""
     table = simulate_cifar10h(np.random.default_rng(TWIN_SEED))
     repeating, again = repeat(table.raw, annotator=2000)
-    check = partial(check_raw, repeating, image_labels=table.image_labels, complete=True)
-    monkeypatch.setattr(pipeline, "load_cifar10_images", lambda: (np.empty(0), np.empty(0)))
+    check = partial(check_raw, repeating, complete=True)
+    monkeypatch.setattr(pipeline, "load_cifar10_images", lambda: (np.empty(0), table.image_labels))
     monkeypatch.setattr(pipeline, "load_cifar10h_counts", lambda: twin.counts)
-    monkeypatch.setattr(pipeline, "load_cifar10h_raw", check)
+    monkeypatch.setattr(pipeline, "load_cifar10h_raw", lambda labels: check(image_labels=labels))
     real = load_cifar10h("real")
     assert (len(real.rows), len(real.raw)) == (514_200, 514_199)
     assert real.rows.duplicated().sum() == 1
@@ -104,7 +104,7 @@ def test_real_features_are_those_of_the_real_images(
     images = np.arange(10_000)
     monkeypatch.setattr(pipeline, "load_cifar10_images", lambda: (images, np.empty(0)))
     monkeypatch.setattr(pipeline, "load_cifar10h_counts", lambda: twin.counts)
-    monkeypatch.setattr(pipeline, "load_cifar10h_raw", lambda: twin.rows)
+    monkeypatch.setattr(pipeline, "load_cifar10h_raw", lambda labels: twin.rows)
     monkeypatch.setattr(pipeline, "extract_features", lambda images, wanted: 2 * images[wanted])
     monkeypatch.setattr(pipeline, "missing_features", lambda images, wanted: images[wanted][1:])
     real = load_cifar10h("real")

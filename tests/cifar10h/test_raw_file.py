@@ -31,10 +31,12 @@ from read_only import read_only
 from serving import Server, serving
 
 from siscm.cifar10h import raw_file
+from siscm.cifar10h.cifar10_images import load_cifar10_images
 from siscm.cifar10h.counts import CLASSES
-from siscm.cifar10h.raw_file import check_raw, load_cifar10h_raw, read_raw
+from siscm.cifar10h.raw_file import check_raw, load_cifar10h_raw
 from siscm.data import registry, zipped
 from siscm.data.sources import IMAGES, RAW
+from siscm.data.zipped import read_table
 
 NAME = "cifar10h-raw.csv"
 
@@ -44,8 +46,14 @@ def table() -> pd.DataFrame:
     return raw_table(np.random.default_rng(1))
 
 
-def read(content: bytes, **options: object) -> pd.DataFrame:
-    return read_raw(content, **options)
+def read(content: bytes, name: str = "the table", **options: object) -> pd.DataFrame:
+    """The opinions in the content of a file."""
+    return check_raw(read_table(content, name), name, **options)
+
+
+def load() -> pd.DataFrame:
+    """The raw file beside the image file of the data folder."""
+    return load_cifar10h_raw(load_cifar10_images()[1])
 
 
 def plainly(table: pd.DataFrame) -> list[tuple[int, int, int, int]]:
@@ -123,9 +131,9 @@ def test_columns_that_are_there_twice_are_named(table: pd.DataFrame) -> None:
         read(as_csv(both))
     for name in ("true_label", "cifar10_test_test_idx"):
         again = pd.concat([table, table[[name]]], axis=1)
-        for way in (read_raw, check_raw):
+        for way in (again, read_table(as_csv(again), "the table")):
             with pytest.raises(ValueError, match=f"several columns '{name}'"):
-                way(as_csv(again) if way is read_raw else again)
+                check_raw(way)
 
 
 @pytest.mark.parametrize(
@@ -161,7 +169,7 @@ def test_a_wrong_value_is_named_with_file_row_and_column(
     file = tmp_path / NAME
     file.write_bytes(changed(table, row, **{column: value}))
     with pytest.raises(ValueError, match=words) as caught:
-        read_raw(file.read_bytes(), str(file))
+        read(file.read_bytes(), str(file))
     assert str(caught.value).startswith(f"{file}, row {row}, column '{column}'")
     assert str(caught.value).endswith(f"Rows like this: 1 of {caught.value.args[0].split()[-1]}")
 
@@ -428,7 +436,7 @@ def test_an_archive_with_anything_else_is_refused(
     file = tmp_path / "raw.zip"
     file.write_bytes(content)
     with pytest.raises(ValueError, match=words) as caught:
-        read_raw(file.read_bytes(), str(file))
+        read(file.read_bytes(), str(file))
     assert str(caught.value).startswith(str(file))
     assert list(tmp_path.iterdir()) == [file], "nothing is unpacked"
 
@@ -455,7 +463,7 @@ def test_a_damaged_archive_never_shows_how_it_is_read(place: int) -> None:
 
 def test_a_page_instead_of_an_archive() -> None:
     with pytest.raises(ValueError, match="not a zip archive that can be read"):
-        read_raw(b"<html>404</html>", "raw.zip")
+        read(b"<html>404</html>", "raw.zip")
 
 
 def test_a_table_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -514,9 +522,9 @@ def test_download_and_load(
 ) -> None:
     expect(monkeypatch, server, "good", raw=ARCHIVE, images=images)
     with pytest.raises(FileNotFoundError, match="make data"):
-        load_cifar10h_raw()
+        load()
     registry.download()
-    raw = load_cifar10h_raw()
+    raw = load()
     assert len(raw) == 20_000
     assert list(raw.itertuples(index=False, name=None)) == plainly(SMALL)
 
@@ -539,7 +547,7 @@ def test_a_bad_download_leaves_nothing_and_a_second_try_works(
     assert not (folder / RAW).parent.exists()
     expect(monkeypatch, server, "good", raw=ARCHIVE, images=images)
     registry.download()
-    assert len(load_cifar10h_raw()) == 20_000
+    assert len(load()) == 20_000
 
 
 SCRIPT = """
@@ -569,7 +577,7 @@ def test_an_interrupted_download_leaves_nothing_and_a_second_try_works(
     assert not (folder / RAW).parent.exists()
     expect(monkeypatch, server, "good", raw=ARCHIVE, images=images)
     registry.download()
-    assert len(load_cifar10h_raw()) == 20_000
+    assert len(load()) == 20_000
 
 
 def test_two_processes_at_once(
@@ -584,7 +592,7 @@ def test_two_processes_at_once(
         assert process.returncode == 0
     assert [file.name for file in (folder / RAW).parent.iterdir()] == ["cifar10h-raw.zip"]
     expect(monkeypatch, server, "good", raw=ARCHIVE, images=images)
-    assert len(load_cifar10h_raw()) == 20_000
+    assert len(load()) == 20_000
 
 
 def missing_person(table: pd.DataFrame) -> pd.DataFrame:
@@ -637,7 +645,7 @@ def test_a_download_of_the_right_hash_and_the_wrong_content_is_refused(
         expect(monkeypatch, server, "good", raw=content, images=images)
         registry.download()
     with pytest.raises(ValueError, match=words) as caught:
-        load_cifar10h_raw()
+        load()
     assert str(caught.value).startswith(str(folder / RAW))
     left = {path.name for path in folder.rglob("*") if path.is_file()}
     assert left == {Path(RAW).name, Path(IMAGES).name}, "nothing is unpacked"
@@ -660,4 +668,4 @@ def test_a_read_only_folder_is_read_and_takes_no_download(
         registry.download()
         with read_only(place):
             registry.download()
-            assert len(load_cifar10h_raw()) == 20_000
+            assert len(load()) == 20_000
