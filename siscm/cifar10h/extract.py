@@ -14,7 +14,7 @@ import pandas as pd
 
 from siscm.checks import IntArray
 from siscm.cifar10h.features import cache_file, features_folder
-from siscm.cifar10h.pipeline import Cifar10H, experiment_kind, load_cifar10h
+from siscm.cifar10h.pipeline import experiment_kind, load_cifar10h
 from siscm.cifar10h.preprocessing import preprocess, with_disagreement
 from siscm.data import registry
 
@@ -50,45 +50,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
 
     def work() -> None:
+        if chosen.check and experiment_kind() != "real":
+            return  # the chapters show the twin
+        data, folder = load_cifar10h("real"), features_folder()
+        wanted = images_needed(data.raw, chosen.images)
+        missing = len(data.missing(wanted))
         if chosen.check:
-            _check(chosen.images)
+            _refuse_half_done(missing)
+        elif chosen.count:
+            if missing:
+                _check_writable(folder)
+            print(missing)
         else:
-            print(_count(chosen.images) if chosen.count else _extract(chosen.images))
+            data.features(wanted)
+            new = f"{missing:,} of them new"
+            print(f"ready: features of {len(wanted):,} images ({new}) in {folder}")
 
     return registry.exit_code(work, "Features that were saved stay")
 
 
-def _needed(need: Need) -> tuple[Cifar10H, IntArray, int]:
-    """The real files, the images whose features are needed, and how many of these have none yet."""
-    data = load_cifar10h("real")
-    wanted = images_needed(data.raw, need)
-    return data, wanted, len(data.missing(wanted))
-
-
-def _count(need: Need) -> int:
-    """How many images have no features yet; an error if there are any and no place to keep them."""
-    _, _, missing = _needed(need)
-    if missing:
-        _check_writable(features_folder())
-    return missing
-
-
-def _check(need: Need) -> None:
+def _refuse_half_done(missing: int) -> None:
     """Refuse to go on where chapters would take the real files and then miss a part of them."""
-    if experiment_kind() != "real":
-        return  # they show the twin
-    _, _, missing = _needed(need)
     if missing:
         raise FileNotFoundError(
             f"{missing:,} images have no features yet, as after an extraction that was stopped: "
             f"`make reproduce` goes on with it; without {cache_file()} the chapters show the twin."
         )
-
-
-def _extract(need: Need) -> str:
-    data, wanted, new = _needed(need)
-    data.features(wanted)
-    return f"ready: features of {len(wanted):,} images ({new:,} of them new) in {features_folder()}"
 
 
 def _check_writable(folder: Path) -> None:
