@@ -48,28 +48,27 @@ def by_image_set(
         and are found together (``of these, found``).
     """
     upper = np.triu_indices(len(graph.experts), 1)
-    together, violating = graph.together[upper], graph.violations[upper] > 0
-    edges = graph.edges[upper]
+    together, edges = graph.together[upper], graph.edges[upper]
     in_found = _paired(group_of(found, graph.experts))
-    same = _paired(np.array([set_of[expert] for expert in graph.experts], dtype=np.int64))
-    rows = {}
-    for name, kind in ((SAME_SET, same), (OTHER_SETS, ~same)):
-        rows[name] = {
-            "pairs": int(kind.sum()),
-            "images together": float(np.median(together[kind])) if kind.any() else np.nan,
-            "never met": int((kind & (together == 0)).sum()),
-            "in violation": int((kind & violating).sum()),
-            "can be similar": int((kind & edges).sum()),
-            "found together": int((kind & in_found).sum()),
+    counted = {
+        "pairs": np.ones_like(together),
+        "never met": together == 0,
+        "in violation": graph.violations[upper] > 0,
+        "can be similar": edges,
+        "found together": in_found,
+    }
+    if planted is not None:
+        true = _paired(_numbers(planted, graph.experts))
+        counted |= {
+            "planted together": true,
+            "of these, can be similar": true & edges,
+            "of these, found": true & in_found,
         }
-        if planted is not None:
-            true = kind & _paired(_numbers(planted, graph.experts))
-            rows[name] |= {
-                "planted together": int(true.sum()),
-                "of these, can be similar": int((true & edges).sum()),
-                "of these, found": int((true & in_found).sum()),
-            }
-    return pd.DataFrame.from_dict(rows, orient="index")
+    same = _paired(np.array([set_of[expert] for expert in graph.experts], dtype=np.int64))
+    kind = np.where(same, SAME_SET, OTHER_SETS)
+    table = pd.DataFrame(counted).groupby(kind).sum().reindex([SAME_SET, OTHER_SETS], fill_value=0)
+    table.insert(1, "images together", pd.Series(together).groupby(kind).median())
+    return table
 
 
 def against_planted(

@@ -18,7 +18,7 @@ from siscm.compendium.kinds import Data
 from siscm.data import registry
 from siscm.data.sources import COUNTS, ENTRIES, IMAGES, JPEG_IMAGES
 
-_EDGES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
+_EDGES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0, np.inf)
 SHARES = (
     "below 50 %",
     "50 to 60 %",
@@ -64,10 +64,8 @@ def agreement(counts: pd.DataFrame) -> pd.DataFrame:
 
 def images_by_share(images: pd.DataFrame) -> pd.Series[int]:
     """How many images of :func:`agreement` have a largest share in each range of SHARES."""
-    share = images["largest_share"].to_numpy()
-    place = np.searchsorted(_EDGES, share, side="right") - 1
-    found = np.bincount(place, minlength=len(SHARES))
-    return pd.Series(found, index=pd.Index(SHARES, name="gave the most frequent label"))
+    ranges = pd.cut(images["largest_share"], _EDGES, right=False, labels=SHARES)
+    return ranges.value_counts(sort=False).rename_axis("gave the most frequent label")
 
 
 def confusions(counts: pd.DataFrame) -> pd.DataFrame:
