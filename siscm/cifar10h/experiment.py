@@ -63,8 +63,7 @@ class Experiment:
         DataFrame
             A row a comparison: ``better`` of ``experts`` for whom both accuracies exist.
         """
-        of = {name: evaluation.per_expert(self.pairs[name]) for name in PAPERS_RULES}
-        model, gnb, cnb = (of[name] for name in PAPERS_RULES)
+        model, gnb, cnb = (evaluation.per_expert(self.pairs[name]) for name in PAPERS_RULES)
         comparisons = {
             "SI-SCM above GNB, all pairs": (model["all pairs"], gnb["all pairs"]),
             "SI-SCM above GNB + CNB, all pairs": (model["all pairs"], cnb["all pairs"]),

@@ -16,6 +16,7 @@ from scipy.special import softmax
 from sklearn.base import ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import CategoricalNB
+from sklearn.preprocessing import OneHotEncoder
 
 from siscm.baselines import Pairs, Rule, ordered_pairs
 from siscm.checks import FloatArray, IntArray
@@ -167,10 +168,6 @@ def rule_of(classifier: ClassifierMixin, inputs: Callable[[Pairs], Any]) -> Rule
 
 def _pair_features(X: FloatArray, codes: Sequence[IntArray], n_experts: int, k: int) -> csr_matrix:
     """Sparse rows: features, then who was observed, what she said, and the target, one-hot."""
-    starts = np.cumsum([0, n_experts, k, n_experts])
-    ones = np.column_stack(codes) + starts[:-1]
-    one_hot = csr_matrix(
-        (np.ones(ones.size), ones.ravel(), np.arange(0, ones.size + 1, len(codes))),
-        shape=(len(ones), starts[-1]),
-    )
+    categories = [np.arange(n) for n in (n_experts, k, n_experts)]
+    one_hot = OneHotEncoder(categories=categories).fit_transform(np.column_stack(codes))
     return csr_matrix(hstack([csr_matrix(X), one_hot]))
