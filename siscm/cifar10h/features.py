@@ -19,7 +19,6 @@ from siscm.cifar10h.vgg19 import (
     Features,
     Images,
     Network,
-    Weights,
     check_images,
     compute_features,
     import_extra,
@@ -35,20 +34,15 @@ _ROW = np.dtype([("image", "S64"), ("features", "<f4", (N_FEATURES,))])
 """A row of the cache: SHA-256 of an image's pixels, and its features."""
 
 
-def extract_features(
-    images: Images,
-    indices: Sequence[int] | IntArray | BoolArray,
-    *,
-    weights: Weights = "imagenet",
-    cache: Path | None = None,
-    batch_size: int = 16,
-    device: str | None = None,
-) -> Features:
+def extract_features(images: Images, indices: Sequence[int] | IntArray | BoolArray) -> Features:
     """What VGG19 sees in the images asked for, each looked at once (:mod:`siscm.cifar10h.vgg19`).
+
+    Its weights are the registry's file, whose hash is verified before it is opened. On the GPU if
+    there is one; on a terminal a bar shows the progress.
 
     Kept by the image's pixels and the weights' hash, so that neither another order of the images
     nor a re-encoded one can be mistaken. Rows are saved as the work goes on; after an interruption
-    it resumes. Two processes may work on the same cache. On a terminal a bar shows the progress.
+    it resumes. Two processes may work on the same cache.
 
     Parameters
     ----------
@@ -56,16 +50,6 @@ def extract_features(
         (n, 32, 32, 3), red, green and blue from 0 to 255.
     indices
         Which of them to extract, in the order of the result; repeats are allowed.
-    weights
-        ``"imagenet"``, the registry's file, its hash verified before it is opened; a file of your
-        own in torchvision's format; or ``"random"``, always the same, for trying and testing.
-    cache
-        The folder to keep features in; by default ``features`` in the data folder.
-    batch_size
-        How many images at a time: a matter of speed and memory. It changes a feature by rounding
-        alone.
-    device
-        A name of torch's, such as ``"cpu"``. By default the GPU if there is one.
 
     Returns
     -------
@@ -84,21 +68,16 @@ def extract_features(
     """
     check_images(images)
     wanted = np.arange(len(images))[indices]
-    file = cache_file(weights, cache)
     keys = [_image_key(images[index]) for index in wanted]
-    known = _read(file)
+    known = _read(cache_file())
     missing = {key: int(index) for key, index in zip(keys, wanted, strict=True) if key not in known}
     if missing:
-        known = _extract(images, missing, load_network(weights, device), file, batch_size)
+        known = _extract(images, missing, load_network())
     return np.array([known[key] for key in keys], dtype=np.float32).reshape(-1, N_FEATURES)
 
 
 def missing_features(
-    images: Images,
-    indices: Sequence[int] | IntArray | BoolArray,
-    *,
-    weights: Weights = "imagenet",
-    cache: Path | None = None,
+    images: Images, indices: Sequence[int] | IntArray | BoolArray
 ) -> npt.NDArray[np.int64]:
     """Which of the images asked for have not been looked at yet, each once and in order.
 
@@ -107,29 +86,30 @@ def missing_features(
     """
     check_images(images)
     wanted = np.unique(np.arange(len(images))[indices])
-    known = _read(cache_file(weights, cache))
+    known = _read(cache_file())
     return wanted[[_image_key(images[index]) not in known for index in wanted]]
 
 
 def features_folder() -> Path:
-    """Where features are kept unless a caller names another folder."""
+    """Where features are kept."""
     return registry.data_folder() / "features"
 
 
-def cache_file(weights: Weights = "imagenet", cache: Path | None = None) -> Path:
-    """The file that keeps the features made with these weights, whether it is there or not."""
-    folder = features_folder() if cache is None else cache
-    return folder / f"vgg19-{_weights_key(weights)}-v{TRANSFORM_VERSION}.npy"
+def cache_file() -> Path:
+    """The file that keeps the features, whether it is there or not.
+
+    Its name holds the first digits of the weights' SHA-256; stated, not computed, as features that
+    are kept need no weights any more.
+    """
+    weights = registry.ENTRIES[WEIGHTS].sha256[:16]
+    return features_folder() / f"vgg19-{weights}-v{TRANSFORM_VERSION}.npy"
 
 
 def _extract(
-    images: Images,
-    missing: Mapping[bytes, int],
-    network: Network,
-    file: Path,
-    batch_size: int,
+    images: Images, missing: Mapping[bytes, int], network: Network
 ) -> dict[bytes, Features]:
     """Extract the missing images, saving as it goes; return all that the cache then holds."""
+    file = cache_file()
     known = _add(file, {})  # now, not after minutes of work, if it cannot be written
     keys = list(missing)
     # `disable=None`: shown on a terminal only.
@@ -139,22 +119,9 @@ def _extract(
         for start in range(0, len(keys), _SAVE_EVERY):
             part = keys[start : start + _SAVE_EVERY]
             chosen = images[[missing[key] for key in part]]
-            rows = compute_features(network, chosen, batch_size=batch_size, advance=progress.update)
+            rows = compute_features(network, chosen, advance=progress.update)
             known = _add(file, dict(zip(part, rows, strict=True)))
     return known
-
-
-def _weights_key(weights: Weights) -> str:
-    """What tells these weights from others: the first digits of their file's SHA-256."""
-    if weights == "random":
-        return "random"
-    if weights == "imagenet":
-        # Stated, not computed: features that are kept need no weights any more.
-        return registry.ENTRIES[WEIGHTS].sha256[:16]
-    if not isinstance(weights, Path):
-        raise ValueError(f"weights is {weights!r}; it must be 'imagenet', 'random' or a Path.")
-    with weights.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()[:16]
 
 
 def _image_key(image: Images) -> bytes:
@@ -185,7 +152,7 @@ def _add(file: Path, rows: Mapping[bytes, Features]) -> dict[bytes, Features]:
             partial.replace(file)
     except OSError as error:
         raise type(error)(
-            f"cannot keep features in {file.parent} ({error.strerror or error}): name a folder "
-            "that can be written as `cache`, or with SISCM_DATA_DIR."
+            f"cannot keep features in {file.parent} ({error.strerror or error}): let "
+            "SISCM_DATA_DIR name a folder that can be written."
         ) from error
     return known

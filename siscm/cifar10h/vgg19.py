@@ -23,7 +23,6 @@ import numpy.typing as npt
 
 from siscm.data.sources import WEIGHTS
 
-Weights = Path | Literal["imagenet", "random"]
 Images = npt.NDArray[np.uint8]
 Features = npt.NDArray[np.float32]
 Network = Any
@@ -40,24 +39,42 @@ _MEAN, _STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 _RANDOM_SEED = 0
 
 
-def load_network(weights: Weights = "imagenet", device: str | None = None) -> Network:
+def load_network(
+    weights: Literal["imagenet", "random"] = "imagenet", device: str | None = None
+) -> Network:
     """VGG19 up to its last pooling, ready to run on a device.
 
-    Parameters and errors are those of :func:`siscm.cifar10h.features.extract_features`. Leaves
-    torch's random numbers as they were.
+    Leaves torch's random numbers as they were.
+
+    Parameters
+    ----------
+    weights
+        ``"imagenet"``, the registry's file, its hash verified before it is opened; or
+        ``"random"``, always the same, for trying and testing.
+    device
+        A name of torch's, such as ``"cpu"``. By default the GPU if there is one.
+
+    Raises
+    ------
+    ValueError
+        If there are no such weights, or their file is not what it should be.
+    FileNotFoundError
+        If the weights are not there; says how to get them.
+    ImportError
+        If torch is not installed.
     """
+    if weights not in ("imagenet", "random"):
+        raise ValueError(f"weights is {weights!r}; it must be 'imagenet' or 'random'.")
     torch, models = import_extra("torch"), import_extra("torchvision.models")
     if weights == "random":
         # The CPU's generator alone: `torch.manual_seed` would seed every GPU's as well.
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(_RANDOM_SEED)
             network = models.vgg19(weights=None).features
-    elif weights == "imagenet":
+    else:
         from siscm.data import registry  # only here: it needs pooch, which random weights do not
 
         network = _read_weights(registry.locate(WEIGHTS))
-    else:
-        network = _read_weights(weights)
     target = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     # The order in memory that processors like better.
     order = torch.channels_last if target.type == "cpu" else torch.contiguous_format
@@ -79,8 +96,11 @@ def compute_features(
     ----------
     network
         As :func:`load_network` gives it; runs where it lies.
-    images, batch_size
+    images
         As in :func:`siscm.cifar10h.features.extract_features`.
+    batch_size
+        How many images at a time: a matter of speed and memory. It changes a feature by rounding
+        alone.
     advance
         Called after each batch with the number of its images.
     """

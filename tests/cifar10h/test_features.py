@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from rehearsal import write_features
+from rehearsal import FEATURES, write_features
 
 from siscm.cifar10h import features as module
 from siscm.cifar10h import vgg19
@@ -23,6 +23,11 @@ from siscm.cifar10h.features import cache_file, extract_features, missing_featur
 from siscm.data import registry
 
 Images = npt.NDArray[np.uint8]
+
+
+@pytest.fixture(autouse=True)
+def data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SISCM_DATA_DIR", str(tmp_path))
 
 
 @pytest.fixture(autouse=True)
@@ -36,35 +41,36 @@ def images() -> Images:
     return np.random.default_rng(0).integers(0, 256, (6, 32, 32, 3), dtype=np.uint8)
 
 
-def keep(file: Path, images: Images) -> npt.NDArray[np.float32]:
-    """Put made-up features of these images into a cache."""
+def keep(images: Images) -> npt.NDArray[np.float32]:
+    """Put made-up features of these images into the cache."""
     features = np.random.default_rng(1).random((len(images), 512), dtype=np.float32)
-    write_features(file, images, features)
+    write_features(registry.data_folder() / FEATURES, images, features)
     return features
 
 
 def test_kept_features_are_read_without_torch_in_the_order_asked_for(
     images: Images, tmp_path: Path
 ) -> None:
-    features = keep(tmp_path / "vgg19-random-v1.npy", images[:5])
-    found = extract_features(images, [4, 0, 4], weights="random", cache=tmp_path)
+    features = keep(images[:5])
+    found = extract_features(images, [4, 0, 4])
     np.testing.assert_array_equal(found, features[[4, 0, 4]])
     assert found.dtype == np.float32
-    assert [path.name for path in tmp_path.iterdir()] == ["vgg19-random-v1.npy"]
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [tmp_path / FEATURES]
 
 
-def test_a_mask_or_a_place_from_the_end_says_which_images(images: Images, tmp_path: Path) -> None:
-    features = keep(tmp_path / "vgg19-random-v1.npy", images)
+def test_a_mask_or_a_place_from_the_end_says_which_images(images: Images) -> None:
+    features = keep(images)
     for indices, places in ((np.arange(6) > 3, [4, 5]), ([-1, 0], [5, 0])):
-        found = extract_features(images, indices, weights="random", cache=tmp_path)
+        found = extract_features(images, indices)
         np.testing.assert_array_equal(found, features[places])
 
 
-def test_another_preparation_of_images_has_another_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = cache_file("random", Path("there"))
-    assert before == Path("there/vgg19-random-v1.npy")
+def test_another_preparation_of_images_has_another_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert cache_file() == tmp_path / "features/vgg19-dcbb9e9dad569fff-v1.npy"
     monkeypatch.setattr(module, "TRANSFORM_VERSION", 2)
-    assert cache_file("random", Path("there")) == Path("there/vgg19-random-v2.npy")
+    assert cache_file() == tmp_path / "features/vgg19-dcbb9e9dad569fff-v2.npy"
 
 
 class Command:
@@ -78,62 +84,56 @@ class Command:
 
 
 def test_nothing_in_a_cache_is_run(images: Images, tmp_path: Path) -> None:
-    file, place = tmp_path / "vgg19-random-v1.npy", tmp_path / "made"
+    file, place = tmp_path / FEATURES, tmp_path / "made"
+    file.parent.mkdir()
     np.save(file, np.array([Command(place)], dtype=object), allow_pickle=True)
     with pytest.raises(ValueError, match="is not a file of features"):
-        extract_features(images, [0], weights="random", cache=tmp_path)
+        extract_features(images, [0])
     assert not place.exists()
 
 
-def test_they_go_with_the_image_not_with_its_number(images: Images, tmp_path: Path) -> None:
-    features = keep(tmp_path / "vgg19-random-v1.npy", images)
-    found = extract_features(images[::-1], [0, 1], weights="random", cache=tmp_path)
+def test_they_go_with_the_image_not_with_its_number(images: Images) -> None:
+    features = keep(images)
+    found = extract_features(images[::-1], [0, 1])
     np.testing.assert_array_equal(found, features[[5, 4]])
     changed = images.copy()
     changed[2, 31, 31, 2] ^= 1
     with pytest.raises(ImportError):
-        extract_features(changed, [2], weights="random", cache=tmp_path)
+        extract_features(changed, [2])
 
 
-def test_they_go_with_the_weights_by_default_in_the_data_folder(
-    images: Images, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_they_go_with_the_weights(images: Images, monkeypatch: pytest.MonkeyPatch) -> None:
     """The weights' file is not needed any more; its hash is the registry's."""
-    monkeypatch.setenv("SISCM_DATA_DIR", str(tmp_path))
-    features = keep(tmp_path / "features/vgg19-dcbb9e9dad569fff-v1.npy", images)
+    features = keep(images)
     np.testing.assert_array_equal(extract_features(images, range(6)), features)
-    own = tmp_path / "own.pth"
-    own.write_bytes(b"x")
-    with pytest.raises(ImportError):
-        extract_features(images, [0], weights=own)
+    assert missing_features(images, range(6)).tolist() == []
     entry = registry.ENTRIES[vgg19.WEIGHTS]
     other = replace(entry, sha256="0" * 64)
     monkeypatch.setattr(registry, "ENTRIES", {entry.path: other})
     with pytest.raises(ImportError):
         extract_features(images, [0])
+    assert missing_features(images, range(6)).tolist() == list(range(6))
 
 
 def test_without_torch_a_missing_image_says_what_to_install(images: Images, tmp_path: Path) -> None:
-    folder = tmp_path / "cache"
     with pytest.raises(ImportError, match=r"needs torch.*`make reproduce`.*siscm\[features\]"):
-        extract_features(images, [0], weights="random", cache=folder)
-    assert not folder.exists()
+        extract_features(images, [0])
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_missing_are_those_asked_for_that_are_not_kept(images: Images, tmp_path: Path) -> None:
     def missing(indices: Any, images: Images = images) -> list[int]:
-        found = missing_features(images, indices, weights="random", cache=tmp_path / "cache")
+        found = missing_features(images, indices)
         assert found.dtype == np.int64
         return found.tolist()
 
     assert missing([5, 0, 5]) == [0, 5]
-    assert not (tmp_path / "cache").exists(), "looking writes nothing"
-    keep(tmp_path / "cache/vgg19-random-v1.npy", images[1:4])
+    assert list(tmp_path.iterdir()) == [], "looking writes nothing"
+    keep(images[1:4])
     assert missing([5, 1, 0, 3]) == [0, 5]
     assert missing([3, 1, 1]) == []
     assert missing([]) == []
     assert missing(range(6), images[::-1]) == [0, 1, 5], "by the image, not by its number"
-    assert missing_features(images, [1], weights="random", cache=tmp_path).tolist() == [1]
     with pytest.raises(IndexError, match="index 6 is out of bounds"):
         missing([6])
     assert missing(np.arange(6) > 4) == [5], "a mask says which, not 0 and 1"
@@ -141,17 +141,8 @@ def test_missing_are_those_asked_for_that_are_not_kept(images: Images, tmp_path:
         missing([0], images.astype(float))
 
 
-def test_missing_follow_the_weights_in_the_data_folder(
-    images: Images, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SISCM_DATA_DIR", str(tmp_path))
-    keep(tmp_path / "features/vgg19-dcbb9e9dad569fff-v1.npy", images)
-    assert missing_features(images, range(6)).tolist() == []
-    assert missing_features(images, range(6), weights="random").tolist() == list(range(6))
-
-
-def test_no_image_is_no_work(images: Images, tmp_path: Path) -> None:
-    assert extract_features(images, [], weights="random", cache=tmp_path).shape == (0, 512)
+def test_no_image_is_no_work(images: Images) -> None:
+    assert extract_features(images, []).shape == (0, 512)
 
 
 @pytest.mark.parametrize(
@@ -162,19 +153,15 @@ def test_no_image_is_no_work(images: Images, tmp_path: Path) -> None:
         (np.zeros((32, 32, 3), dtype=np.uint8), r"\(32, 32, 3\)"),
     ],
 )
-def test_other_images_are_refused(wrong: Any, words: str, tmp_path: Path) -> None:
+def test_other_images_are_refused(wrong: Any, words: str) -> None:
     with pytest.raises(ValueError, match=words):
-        extract_features(wrong, [0], weights="random", cache=tmp_path)
+        extract_features(wrong, [0])
 
 
-def test_other_weights_are_refused(images: Images, tmp_path: Path) -> None:
+def test_other_weights_are_refused() -> None:
     wrong: Any = "vgg19.pth"
-    with pytest.raises(
-        ValueError, match=r"'vgg19\.pth'; it must be 'imagenet', 'random' or a Path"
-    ):
-        extract_features(images, [0], weights=wrong, cache=tmp_path)
-    with pytest.raises(FileNotFoundError, match=r"none\.pth"):
-        extract_features(images, [0], weights=tmp_path / "none.pth", cache=tmp_path)
+    with pytest.raises(ValueError, match=r"'vgg19\.pth'; it must be 'imagenet' or 'random'"):
+        vgg19.load_network(wrong)
 
 
 def test_older_torch_has_one_switch_for_tf32() -> None:
@@ -191,8 +178,8 @@ def test_older_torch_has_one_switch_for_tf32() -> None:
 def test_a_cache_that_is_something_else_is_refused_and_left(
     content: str, images: Images, tmp_path: Path
 ) -> None:
-    file = tmp_path / "vgg19-random-v1.npy"
-    keep(file, images)
+    file = tmp_path / FEATURES
+    keep(images)
     whole = file.read_bytes()
     if content == "array":
         np.save(file, np.zeros((6, 512), dtype=np.float32))
@@ -204,6 +191,6 @@ def test_a_cache_that_is_something_else_is_refused_and_left(
     else:
         file.write_bytes({"": b"", "text": b"a,b\n", "truncated": whole[:-5]}[content])
     before = file.read_bytes()
-    with pytest.raises(ValueError, match=r"vgg19-random-v1\.npy is not a file of features"):
-        extract_features(images, [0], weights="random", cache=tmp_path)
+    with pytest.raises(ValueError, match=r"vgg19-\w{16}-v1\.npy is not a file of features"):
+        extract_features(images, [0])
     assert file.read_bytes() == before

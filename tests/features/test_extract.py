@@ -26,7 +26,7 @@ def test_the_command_extracts_what_is_missing(
     assert "vgg19-dcbb9e9d.pth is not in the data folder" in capsys.readouterr().err
 
     network = load_network("random")
-    monkeypatch.setattr(features, "load_network", lambda weights, device: network)
+    monkeypatch.setattr(features, "load_network", lambda: network)
     assert extract.main([]) == 0
     said = f"ready: features of {len(needed):,} images (8 of them new) in {tmp_path / 'features'}\n"
     assert capsys.readouterr().out == said

@@ -24,11 +24,20 @@ from siscm.cifar10h import features
 from siscm.cifar10h.features import extract_features
 from siscm.cifar10h.vgg19 import compute_features, load_network
 from siscm.data import registry
+from siscm.data.sources import WEIGHTS
 
 Images = npt.NDArray[np.uint8]
 Features = npt.NDArray[np.float32]
 
 N_IMAGES = 8
+
+DATA_DIR = os.environ.get("SISCM_DATA_DIR")
+
+
+@pytest.fixture(autouse=True)
+def data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where features are kept. No weights lie there."""
+    monkeypatch.setenv("SISCM_DATA_DIR", str(tmp_path))
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +66,7 @@ def counted(network: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]
     """How many images went through the network, batch by batch; it is not built anew."""
     seen: list[int] = []
     hook = network.register_forward_pre_hook(lambda module, inputs: seen.append(len(inputs[0])))
-    monkeypatch.setattr(features, "load_network", lambda weights, device: network)
+    monkeypatch.setattr(features, "load_network", lambda: network)
     yield seen
     hook.remove()
 
@@ -138,16 +147,17 @@ def test_the_same_twice_bit_for_bit(network: Any, images: Images, expected: Feat
     np.testing.assert_array_equal(found, expected[:3])
 
 
-def test_cifar10_images_where_they_are(network: Any, tmp_path: Path) -> None:
+def test_cifar10_images_where_they_are(network: Any, counted: list[int]) -> None:
     """The re-encoded ones, of which no number is reported. CI has them."""
-    file = Path(os.environ.get("SISCM_DATA_DIR", "")) / "cifar10" / "cifar10_test_jpeg.npz"
-    if "SISCM_DATA_DIR" not in os.environ or not file.exists():
+    file = Path(DATA_DIR or "") / "cifar10" / "cifar10_test_jpeg.npz"
+    if DATA_DIR is None or not file.exists():
         pytest.skip("SISCM_DATA_DIR names no folder with cifar10/cifar10_test_jpeg.npz")
     with np.load(file, allow_pickle=False) as archive:
         real = archive["images"]
     assert real.shape == (10_000, 32, 32, 3)
     chosen = [9_999, 3, 1_234, 3]
-    found = extract_features(real, chosen, weights="random", cache=tmp_path, device="cpu")
+    found = extract_features(real, chosen)
+    assert counted == [3]
     np.testing.assert_array_equal(found[1], found[3])
     alone = compute_features(network, real[[1_234]])
     assert np.abs(found[2] - alone[0]).max() <= 1e-5 * np.abs(alone).max()
@@ -219,7 +229,7 @@ def test_the_network_is_ready_to_run(network: Any) -> None:
 def test_it_is_silent_without_a_terminal(
     images: Images, counted: list[int], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    extract_features(images, [2], weights="random", cache=tmp_path)
+    extract_features(images, [2])
     assert counted == [1]
     assert capfd.readouterr() == ("", "")
 
@@ -233,7 +243,7 @@ def test_a_bar_shows_the_progress_on_a_terminal(
 
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    extract_features(images, [2, 3], weights="random", cache=tmp_path)
+    extract_features(images, [2, 3])
     assert "0/2" in terminal.getvalue()
     assert "2/2" in terminal.getvalue()
 
@@ -248,43 +258,58 @@ def state(network: Any) -> dict[str, torch.Tensor]:
     return own | {"classifier.0.bias": torch.zeros(3)}
 
 
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Where the registry's file of weights lies."""
+    place = tmp_path / WEIGHTS
+    place.parent.mkdir()
+    return place
+
+
+def expect(file: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Make the registry expect what the file holds; its hash."""
+    sha256 = hashlib.sha256(file.read_bytes()).hexdigest()
+    entry = replace(registry.ENTRIES[WEIGHTS], sha256=sha256)
+    monkeypatch.setattr(registry, "ENTRIES", {entry.path: entry})
+    return sha256
+
+
 @pytest.mark.parametrize("zipped", [True, False])
 def test_weights_come_from_a_file_in_torchvisions_format(
-    zipped: bool, state: Any, network: Any, tmp_path: Path
+    zipped: bool, state: Any, network: Any, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Both formats that torch writes: the published file's age suggests the older one."""
-    file = tmp_path / "weights.pth"
     torch.save(state, file, _use_new_zipfile_serialization=zipped)
-    loaded = load_network(file, "cpu")
+    expect(file, monkeypatch)
+    loaded = load_network("imagenet", "cpu")
     for name, value in network.state_dict().items():
         assert torch.equal(value, loaded.state_dict()[name]), name
     assert not loaded.training
 
 
 def test_the_registrys_file_is_used_only_if_its_hash_agrees(
-    state: Any, images: Images, expected: Features, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    state: Any,
+    images: Images,
+    expected: Features,
+    file: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("SISCM_DATA_DIR", str(tmp_path))
     with pytest.raises(FileNotFoundError, match="make data"):
         extract_features(images, [0])
-    file = tmp_path / siscm.cifar10h.vgg19.WEIGHTS
-    file.parent.mkdir()
     torch.save(state, file)
     with pytest.raises(ValueError, match="SHA-256 should be dcbb9e9d"):
         extract_features(images, [0])
     assert not (tmp_path / "features").exists()
 
-    sha256 = hashlib.sha256(file.read_bytes()).hexdigest()
-    entry = replace(registry.ENTRIES[siscm.cifar10h.vgg19.WEIGHTS], sha256=sha256)
-    monkeypatch.setattr(registry, "ENTRIES", {entry.path: entry})
-    found = extract_features(images, [0], device="cpu")
+    sha256 = expect(file, monkeypatch)
+    found = extract_features(images, [0])
     assert np.abs(found[0] - expected[0]).max() <= 1e-5 * expected.max()
     kept = tmp_path / "features" / f"vgg19-{sha256[:16]}-v1.npy"
     assert kept.exists()
 
-    # The same weights under another path are the same weights.
-    monkeypatch.setattr(features, "load_network", lambda weights, device: pytest.fail("not needed"))
-    np.testing.assert_array_equal(extract_features(images, [0], weights=file), found)
+    # What is kept needs no weights any more.
+    monkeypatch.setattr(features, "load_network", lambda: pytest.fail("not needed"))
     file.rename(file.with_name("gone"))
     np.testing.assert_array_equal(extract_features(images, [0]), found)
 
@@ -298,9 +323,8 @@ class Evil:
     "content", ["empty", "text", "truncated", "other", "list", "shape", "code"]
 )
 def test_a_file_that_holds_something_else_is_refused(
-    content: str, state: Any, tmp_path: Path
+    content: str, state: Any, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file = tmp_path / "weights.pth"
     if content in ("empty", "text"):
         file.write_bytes(b"" if content == "empty" else b"<html></html>")
     elif content == "code":
@@ -311,8 +335,9 @@ def test_a_file_that_holds_something_else_is_refused(
         torch.save({"other": other, "list": [1], "shape": wrong_shape}.get(content, state), file)
         if content == "truncated":
             os.truncate(file, file.stat().st_size // 2)
-    with pytest.raises(ValueError, match=r"weights\.pth does not hold the weights of torchvision"):
-        load_network(file, "cpu")
+    expect(file, monkeypatch)
+    with pytest.raises(ValueError, match=rf"{file.name} does not hold the weights of torchvision"):
+        load_network("imagenet", "cpu")
 
 
 # --- the cache
@@ -322,16 +347,16 @@ def test_an_image_is_looked_at_once(
     images: Images, expected: Features, counted: list[int], tmp_path: Path
 ) -> None:
     def extract(indices: list[int]) -> Features:
-        return extract_features(images, indices, weights="random", cache=tmp_path, batch_size=2)
+        return extract_features(images, indices)
 
     extract([4, 1, 4, 0])
-    assert counted == [2, 1]
+    assert counted == [3]
     found = extract([0, 5, 4])
-    assert counted == [2, 1, 1]
+    assert counted == [3, 1]
     assert np.abs(found - expected[[0, 5, 4]]).max() <= 1e-5 * expected.max()
     np.testing.assert_array_equal(extract([5, 4, 0]), found[[1, 2, 0]])
-    assert counted == [2, 1, 1]
-    assert {path.suffix for path in tmp_path.iterdir()} <= {".npy", ".lock"}
+    assert counted == [3, 1]
+    assert {path.suffix for path in (tmp_path / "features").iterdir()} <= {".npy", ".lock"}
 
 
 def test_an_interruption_costs_only_what_was_not_saved(
@@ -348,35 +373,38 @@ def test_an_interruption_costs_only_what_was_not_saved(
     with monkeypatch.context() as patch:
         patch.setattr(features, "compute_features", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            extract_features(images, range(6), weights="random", cache=tmp_path)
+            extract_features(images, range(6))
     assert counted == [2, 2]
-    extract_features(images, range(6), weights="random", cache=tmp_path)
+    extract_features(images, range(6))
     assert counted == [2, 2, 2]
 
 
 def test_a_folder_that_cannot_be_written_is_told_before_the_work(
     images: Images, counted: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    taken = tmp_path / "file"
+    taken = tmp_path / "features"
     taken.write_text("")
-    with pytest.raises(OSError, match=r"cannot keep features in .*file.*`cache`.*SISCM_DATA_DIR"):
-        extract_features(images, [0], weights="random", cache=taken)
-    with pytest.raises(OSError, match="cannot keep features"):
-        extract_features(images, [0], weights="random", cache=taken / "deeper")
+    with pytest.raises(OSError, match=r"cannot keep features in .*features.*SISCM_DATA_DIR"):
+        extract_features(images, [0])
+    with monkeypatch.context() as patch:
+        patch.setenv("SISCM_DATA_DIR", str(taken))
+        with pytest.raises(OSError, match="cannot keep features"):
+            extract_features(images, [0])
+    taken.unlink()
 
     def refuse(*_: object) -> None:
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "replace", refuse)
     with pytest.raises(PermissionError, match=r"cannot keep features .*\(Permission denied\)"):
-        extract_features(images, [0], weights="random", cache=tmp_path / "new")
+        extract_features(images, [0])
     assert counted == []
 
 
 def test_a_write_that_fails_leaves_what_was_there(
     images: Images, counted: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = extract_features(images, [0], weights="random", cache=tmp_path)
+    first = extract_features(images, [0])
     real = np.save
 
     def full(stream: Any, table: Any, **options: Any) -> None:
@@ -385,9 +413,9 @@ def test_a_write_that_fails_leaves_what_was_there(
 
     monkeypatch.setattr(np, "save", full)
     with pytest.raises(OSError, match="No space left"):
-        extract_features(images, [1], weights="random", cache=tmp_path)
+        extract_features(images, [1])
     monkeypatch.setattr(np, "save", real)
-    found = extract_features(images, [0, 1], weights="random", cache=tmp_path)
+    found = extract_features(images, [0, 1])
     np.testing.assert_array_equal(found[:1], first)
     assert counted == [1, 1]
 
@@ -401,7 +429,7 @@ from siscm.cifar10h import features
 from test_features import Tiny
 
 folder, start = Path(sys.argv[1]), int(sys.argv[2])
-features.load_network = lambda weights, device: Tiny()
+features.load_network = lambda: Tiny()
 save = np.save
 np.save = lambda *args, **options: (time.sleep(0.01), save(*args, **options))  # time to collide
 images = np.random.default_rng(0).integers(0, 256, (25, 32, 32, 3), dtype=np.uint8)
@@ -409,7 +437,7 @@ images = np.random.default_rng(0).integers(0, 256, (25, 32, 32, 3), dtype=np.uin
 while len(list(folder.glob("ready-*"))) < 2:
     pass
 for index in range(start, start + 15):
-    features.extract_features(images, [index], weights="random", cache=folder)
+    features.extract_features(images, [index])
 """
 
 
@@ -430,10 +458,10 @@ def test_processes_at_once_lose_nothing_of_one_another(
     for worker in workers:
         _, errors = worker.communicate(timeout=120)
         assert worker.returncode == 0, errors
-    (file,) = tmp_path.glob("*.npy")
+    (file,) = tmp_path.rglob("*.npy")
     assert len(np.load(file)) == 25
     images = np.random.default_rng(0).integers(0, 256, (25, 32, 32, 3), dtype=np.uint8)
-    monkeypatch.setattr(features, "load_network", lambda weights, device: pytest.fail("not needed"))
-    found = extract_features(images, range(25), weights="random", cache=tmp_path)
+    monkeypatch.setattr(features, "load_network", lambda: pytest.fail("not needed"))
+    found = extract_features(images, range(25))
     wanted = compute_features(Tiny(), images)
     np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
