@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -74,11 +73,21 @@ def test_what_the_published_file_repeats_is_there_once_and_as_a_row_each_time(
     """A page that writes to stderr stops the build; pytest turns any warning into an error."""
     table = simulate_cifar10h(np.random.default_rng(TWIN_SEED))
     repeating, again = repeat(table.raw, annotator=2000)
-    check = partial(check_raw, repeating, complete=True)
-    monkeypatch.setattr(pipeline, "load_cifar10_images", lambda: (np.empty(0), table.image_labels))
+    opened = []
+
+    def images() -> tuple[np.ndarray, np.ndarray]:
+        opened.append("images")
+        return np.empty(0), table.image_labels
+
+    def opinions(image_labels: np.ndarray) -> pd.DataFrame:
+        assert image_labels is table.image_labels, "of the image file, so that its order is checked"
+        return check_raw(repeating, image_labels=image_labels, complete=True)
+
+    monkeypatch.setattr(pipeline, "load_cifar10_images", images)
     monkeypatch.setattr(pipeline, "load_cifar10h_counts", lambda: twin.counts)
-    monkeypatch.setattr(pipeline, "load_cifar10h_raw", lambda labels: check(image_labels=labels))
+    monkeypatch.setattr(pipeline, "load_cifar10h_raw", opinions)
     real = load_cifar10h("real")
+    assert opened == ["images"], "once"
     assert (len(real.rows), len(real.raw)) == (514_200, 514_199)
     assert real.rows.duplicated().sum() == 1
     assert not real.raw.duplicated().any()
