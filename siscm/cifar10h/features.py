@@ -18,7 +18,6 @@ from siscm.cifar10h.vgg19 import (
     TRANSFORM_VERSION,
     Features,
     Images,
-    Network,
     check_images,
     compute_features,
     import_extra,
@@ -72,7 +71,7 @@ def extract_features(images: Images, indices: Sequence[int] | IntArray | BoolArr
     known = _read(cache_file())
     missing = {key: int(index) for key, index in zip(keys, wanted, strict=True) if key not in known}
     if missing:
-        known = _extract(images, missing, load_network())
+        known = _extract(images, missing)
     return np.array([known[key] for key in keys], dtype=np.float32).reshape(-1, N_FEATURES)
 
 
@@ -105,11 +104,9 @@ def cache_file() -> Path:
     return features_folder() / f"vgg19-{weights}-v{TRANSFORM_VERSION}.npy"
 
 
-def _extract(
-    images: Images, missing: Mapping[bytes, int], network: Network
-) -> dict[bytes, Features]:
+def _extract(images: Images, missing: Mapping[bytes, int]) -> dict[bytes, Features]:
     """Extract the missing images, saving as it goes; return all that the cache then holds."""
-    file = cache_file()
+    network, file = load_network(), cache_file()
     known = _add(file, {})  # now, not after minutes of work, if it cannot be written
     keys = list(missing)
     # `disable=None`: shown on a terminal only.
