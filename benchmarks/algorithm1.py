@@ -14,8 +14,6 @@ Three families of graphs, with cliques planted in them (weights around -1; aroun
 
 from __future__ import annotations
 
-import time
-import tracemalloc
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -23,7 +21,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from _results import record
+from _results import fastest, peak_mb, record
 
 from siscm import SimilarityGraph, partition
 
@@ -35,8 +33,8 @@ FAMILIES: dict[str, Callable[[int], tuple[int, float]]] = {
 }
 """Experts in a planted clique, and the probability of an edge elsewhere, by number of experts."""
 RESTARTS = 10
-REPEATS, AT_LEAST = 5, 1.0
-"""How often a task is timed: so many times, and for so many seconds, short ones more often."""
+AT_LEAST = 1.0
+"""For how many seconds a task is timed: short ones more often."""
 
 
 def random_graph(n: int, clique: int, density: float, rng: np.random.Generator) -> SimilarityGraph:
@@ -68,25 +66,6 @@ def looked_at(graph: SimilarityGraph) -> int:
     return sum(len(step.candidates) for step in partition.trace(graph, np.random.default_rng(0)))
 
 
-def seconds(task: Callable[[], object]) -> float:
-    """The fastest of some runs: what the machine can do when nobody disturbs it."""
-    times: list[float] = []
-    while len(times) < REPEATS or sum(times) < AT_LEAST:
-        start = time.perf_counter()
-        task()
-        times.append(time.perf_counter() - start)
-    return min(times)
-
-
-def peak_mb(task: Callable[[], object]) -> float:
-    """Memory beyond the inputs, at its highest."""
-    tracemalloc.start()
-    task()
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    return peak / 1e6
-
-
 def measure(graph: SimilarityGraph) -> dict[str, float | int]:
     """One graph."""
     n_edges = int(graph.edges.sum()) // 2
@@ -97,8 +76,8 @@ def measure(graph: SimilarityGraph) -> dict[str, float | int]:
         "edges": n_edges,
         "looked": looked,
         "groups": len(search(graph)),
-        "seconds": seconds(partial(run, graph)),
-        "search_seconds": seconds(partial(search, graph)),
+        "seconds": fastest(partial(run, graph), at_least=AT_LEAST),
+        "search_seconds": fastest(partial(search, graph), at_least=AT_LEAST),
     }
 
 
@@ -146,8 +125,10 @@ def main() -> None:
                 "graph_mb": sum(array.nbytes for array in arrays) / 1e6,
                 "peak_mb": peak_mb(partial(run, graph)),
                 "restarts": RESTARTS,
-                "restarts_seconds": seconds(partial(run, graph, RESTARTS)),
-                "restarts_search_seconds": seconds(partial(search, graph, RESTARTS)),
+                "restarts_seconds": fastest(partial(run, graph, RESTARTS), at_least=AT_LEAST),
+                "restarts_search_seconds": fastest(
+                    partial(search, graph, RESTARTS), at_least=AT_LEAST
+                ),
             }
     record("algorithm1", figures | {"fewest_edges": min(fewest), "most_edges": max(most)})
 

@@ -20,16 +20,14 @@ from tempfile import TemporaryDirectory
 
 import joblib
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
-from _results import record
+from _results import record, timed
 
 from siscm import Opinions, SimilarityGraph
 from siscm.beyond.chunks import total
 from siscm.beyond.sharing import NODES, SharingEvidence
 from siscm.beyond.sharing_fit import NoiseChoice, fit_sharing
-
-FloatArray = npt.NDArray[np.float64]
+from siscm.checks import FloatArray
 
 N_EXPERTS, N_CLASSES, EACH = 2571, 10, 51
 N_GROUPS, SHARING = 15, 0.7
@@ -115,9 +113,7 @@ def adding() -> dict[str, float]:
     first, second = np.triu_indices(N_EXPERTS, 1)
     sums = np.ones((len(first), 2 * len(NODES) + 1))
     evidence = SharingEvidence(pd.RangeIndex(N_EXPERTS), first * N_EXPERTS + second, sums)
-    start = time.perf_counter()
-    evidence + evidence
-    seconds = time.perf_counter() - start
+    seconds, _ = timed(lambda: evidence + evidence)
     size = evidence.key.nbytes + evidence.sums.nbytes
     return {
         "largest_evidence_mb": size / MB,

@@ -8,18 +8,13 @@ half of its time goes into drawing random numbers.
 
 from __future__ import annotations
 
-import time
-import tracemalloc
-from collections.abc import Callable
+from functools import partial
 
 import numpy as np
-import numpy.typing as npt
-from _results import record
+from _results import fastest, peak_mb, record, timed
 
+from siscm.checks import FloatArray, IntArray
 from siscm.gumbel import counterfactual_probabilities
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 N_CLASSES = 10
 N_SAMPLES = 1_000
@@ -27,7 +22,6 @@ N_ROWS = 20_000
 N_ROWS_MEMORY = 1_000_000
 CHUNK = 128
 """Rows at a time in the Monte Carlo: the fastest of 8, 16, ..., 256."""
-REPEATS = 5
 
 
 def rows(n: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray, IntArray]:
@@ -70,26 +64,15 @@ def monte_carlo(
     return out / N_SAMPLES
 
 
-def seconds(task: Callable[[], object]) -> float:
-    """The fastest of some runs: what the machine can do when nobody disturbs it."""
-    times = []
-    for _ in range(REPEATS):
-        start = time.perf_counter()
-        task()
-        times.append(time.perf_counter() - start)
-    return min(times)
-
-
 def speed(rng: np.random.Generator) -> dict[str, float | int]:
     """Both on the same rows."""
     p, q, label = rows(N_ROWS, rng)
-    log_p, log_q = np.log(p), np.log(q)
-    exact = counterfactual_probabilities(log_p, log_q, label)
-    error = np.abs(monte_carlo(p, q, label, rng) - exact)
+    exact = partial(counterfactual_probabilities, np.log(p), np.log(q), label)
+    sampled = partial(monte_carlo, p, q, label, rng)
+    error = np.abs(sampled() - exact())
     if not 0.001 < error.mean() < 0.01:  # what frequencies over 1,000 draws are off
         raise RuntimeError(f"the two do not estimate the same law: mean error {error.mean()}")
-    exact_seconds = seconds(lambda: counterfactual_probabilities(log_p, log_q, label))
-    sampled_seconds = seconds(lambda: monte_carlo(p, q, label, rng))
+    exact_seconds, sampled_seconds = fastest(exact), fastest(sampled)
     return {
         "classes": N_CLASSES,
         "samples": N_SAMPLES,
@@ -105,19 +88,14 @@ def speed(rng: np.random.Generator) -> dict[str, float | int]:
 def memory(rng: np.random.Generator) -> dict[str, float | int]:
     """Seconds for many rows, and what they take at most beyond inputs and result."""
     p, q, label = rows(N_ROWS_MEMORY, rng)
-    log_p, log_q = np.log(p), np.log(q)
-    start = time.perf_counter()
-    counterfactual_probabilities(log_p, log_q, label)
-    elapsed = time.perf_counter() - start
-    tracemalloc.start()
-    result = counterfactual_probabilities(log_p, log_q, label)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
+    exact = partial(counterfactual_probabilities, np.log(p), np.log(q), label)
+    seconds, law = timed(exact)
+    result_mb = law.nbytes / 1e6
     return {
         "many_rows": N_ROWS_MEMORY,
-        "many_rows_seconds": elapsed,
-        "many_rows_result_mb": result.nbytes / 1e6,
-        "many_rows_extra_mb": (peak - result.nbytes) / 1e6,
+        "many_rows_seconds": seconds,
+        "many_rows_result_mb": result_mb,
+        "many_rows_extra_mb": peak_mb(exact) - result_mb,
     }
 
 

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import json
 import sys
-import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from _results import timed
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -50,12 +51,9 @@ def run(
 ) -> tuple[Features, float]:
     """Features, and images a second at best."""
     compute_features(network, images[:batch_size], batch_size=batch_size)  # warm up
-    seconds = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        found = compute_features(network, images, batch_size=batch_size)  # ends on the CPU
-        seconds.append(time.perf_counter() - start)
-    return found, len(images) / min(seconds)
+    task = partial(compute_features, network, images, batch_size=batch_size)  # ends on the CPU
+    seconds, found = min((timed(task) for _ in range(repeats)), key=lambda run: run[0])
+    return found, len(images) / seconds
 
 
 def apart(found: Features, reference: Features) -> float:

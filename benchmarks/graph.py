@@ -8,22 +8,19 @@ vectors; timed on some pairs and extrapolated to all.
 from __future__ import annotations
 
 import time
-import tracemalloc
+from functools import partial
 
 import numpy as np
-import numpy.typing as npt
-from _results import record
+from _results import fastest, peak_mb, record
 
 from siscm import Opinions, SimilarityGraph, partition
+from siscm.checks import FloatArray
 from siscm.pairs import iter_pairs
-
-FloatArray = npt.NDArray[np.float64]
 
 N_EXPERTS, N_INSTANCES, N_CLASSES = 114, 1257, 10
 N_GROUPS = 15
 N_SAMPLES = 1_000
 N_REFERENCE = 500
-REPEATS = 5
 
 
 def panel(n_experts: int, rng: np.random.Generator) -> tuple[FloatArray, Opinions]:
@@ -43,15 +40,6 @@ def build(log_p: FloatArray, opinions: Opinions) -> partition.Groups:
     """What is measured."""
     graph = SimilarityGraph.from_opinions(log_p, opinions)
     return partition.greedy(graph, 10, rng=np.random.default_rng(0))
-
-
-def peak_mb(log_p: FloatArray, opinions: Opinions) -> float:
-    """Memory that building takes beyond its inputs, at its highest."""
-    tracemalloc.start()
-    build(log_p, opinions)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    return peak / 1e6
 
 
 def reference_pair(
@@ -81,12 +69,8 @@ def main() -> None:
     rng = np.random.default_rng(0)
     log_p, opinions = panel(N_EXPERTS, rng)
     n_pairs = 2 * sum(len(first) for first, _ in iter_pairs(opinions))
-    times = []
-    for _ in range(REPEATS):
-        start = time.perf_counter()
-        groups = build(log_p, opinions)
-        times.append(time.perf_counter() - start)
-    memory = peak_mb(log_p, opinions)
+    task = partial(build, log_p, opinions)
+    seconds = fastest(task)
     doubled, doubled_opinions = panel(2 * N_EXPERTS, rng)
     each = reference_seconds(log_p, opinions, rng)
     record(
@@ -97,14 +81,14 @@ def main() -> None:
             "classes": N_CLASSES,
             "opinions": len(opinions),
             "ordered_pairs": n_pairs,
-            "groups_found": len(groups),
-            "seconds": min(times),
-            "peak_mb": memory,
+            "groups_found": len(task()),
+            "seconds": seconds,
+            "peak_mb": peak_mb(task),
             "twice_the_experts_opinions": len(doubled_opinions),
-            "twice_the_experts_peak_mb": peak_mb(doubled, doubled_opinions),
+            "twice_the_experts_peak_mb": peak_mb(partial(build, doubled, doubled_opinions)),
             "reference_pairs_timed": N_REFERENCE,
             "reference_seconds_extrapolated": each * n_pairs,
-            "times_faster": each * n_pairs / min(times),
+            "times_faster": each * n_pairs / seconds,
         },
     )
 

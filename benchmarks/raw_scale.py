@@ -7,11 +7,10 @@ paper's filter is left out, so this is far more than its experiment needs. One c
 from __future__ import annotations
 
 import resource
-import time
-import tracemalloc
+from functools import partial
 
 import numpy as np
-from _results import record
+from _results import peak_mb, record, timed
 
 from siscm import SimilarityGraph
 from siscm.cifar10h.raw_file import check_raw
@@ -30,15 +29,9 @@ def main() -> None:
     twin = simulate_cifar10h(np.random.default_rng(0))
     raw = check_raw(twin.raw, image_labels=twin.image_labels, complete=True)
     opinions = Opinions.from_long(raw, "image", "annotator", "chosen_label", classes=range(10))
-    log_p = twin.truth.log_marginals
-    start = time.perf_counter()
-    weights = build(log_p, opinions)
-    seconds = time.perf_counter() - start
+    task = partial(build, twin.truth.log_marginals, opinions)
+    seconds, weights = timed(task)
     process_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3  # Linux counts in KB
-    tracemalloc.start()
-    build(log_p, opinions)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
     record(
         "raw_scale",
         {
@@ -49,7 +42,7 @@ def main() -> None:
             "ordered_pairs": 2 * sum(len(first) for first, _ in iter_pairs(opinions)),
             "pairs_of_experts": int(np.isfinite(weights).sum()) // 2,
             "seconds": seconds,
-            "peak_mb": peak / 1e6,
+            "peak_mb": peak_mb(task),
             "process_peak_mb": process_mb,
         },
     )

@@ -15,22 +15,17 @@ Both draw with exponentials instead of truncated Gumbels, which needs no logarit
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from functools import partial
-from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
-from _results import record
+from _results import record, timed
 
 from siscm import Opinions, SimilarityGraph, partition
+from siscm.checks import FloatArray, IntArray
 from siscm.synthetic.planted import make_synthetic_panel, sparsify
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 Losses = Callable[[FloatArray, list[int], np.random.Generator], FloatArray]
-Result = TypeVar("Result")
 
 N_TRAIN, SPARSITY = 100, 0.1
 N_SAMPLES = 500
@@ -117,13 +112,6 @@ def reference(
         np.fill_diagonal(counts, 0)
     graph = SimilarityGraph(opinions.experts, together, violations + violations.T, change)
     return graph, partition.greedy(graph, N_RESTARTS, rng=np.random.default_rng(0))
-
-
-def timed(task: Callable[[], Result]) -> tuple[float, Result]:
-    """Seconds, and what came out."""
-    start = time.perf_counter()
-    result = task()
-    return time.perf_counter() - start, result
 
 
 def main() -> None:
