@@ -20,7 +20,7 @@ from siscm.synthetic.sweep import (
     N_REPEATS,
     N_TRAIN,
     SPARSITIES,
-    Cell,
+    Run,
     draw_panel,
     edge_ratio,
     stream,
@@ -44,7 +44,7 @@ def sweep() -> dict[str, float]:
     for repeat in range(N_REPEATS):
         train, _ = draw_panel(0, repeat, max(N_TRAIN))
         for m, s in product(N_TRAIN, SPARSITIES):
-            graph = graph_of(train.part(0, m), s, stream(0, Cell(repeat, m, s)))
+            graph = graph_of(train.part(0, m), s, stream(0, Run(repeat, m, s)))
             elapsed, best = timed(partial(partition.exact, graph))
             seconds.append(elapsed)
             ratios.append(edge_ratio(graph, train.groups))

@@ -30,7 +30,7 @@ from siscm.synthetic.learned_sweep import LEARNERS, learn
 from siscm.synthetic.pair_losses import same_group
 from siscm.synthetic.planted import GROUP_SIZES, SyntheticPanel
 from siscm.synthetic.recovery import adjusted_rand
-from siscm.synthetic.sweep import N_RESTARTS, Cell, Given, about, grid, run_each
+from siscm.synthetic.sweep import N_RESTARTS, Given, Run, about, grid, run_each
 
 MARGINALS = ("true", "an expert alone", "pooled")
 """Known; a classifier from each expert's own opinions, as in the paper, but by logistic regression;
@@ -56,7 +56,7 @@ Rows = list[dict[str, Any]]
 def graded_sweep(
     seed: int = 0,
     *,
-    runs: Sequence[Cell] = RUNS,
+    runs: Sequence[Run] = RUNS,
     marginals: Sequence[str] = MARGINALS,
     group_sizes: Sequence[int] = GROUP_SIZES,
     n_jobs: int = 1,
@@ -99,7 +99,7 @@ def _rows_of(given: Given, name: str) -> Rows:
 
     rows = [row(PAPER, greedy(graph, N_RESTARTS, rng=rng))]
     if name == "an expert alone":
-        if given.cell.sparsity == PATIENT:
+        if given.run.sparsity == PATIENT:
             halves = half_samples(lambda some: _alone(panel, kept, some), kept, N_REPLICATES, rng)
             forgiving = forgive(graph, expected_violations(log_p, halves, kept))
             rows.append(row(TOLERANT, greedy(forgiving, N_RESTARTS, rng=rng)))

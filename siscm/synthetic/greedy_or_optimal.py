@@ -28,7 +28,7 @@ from siscm.integer_programme import Limits
 from siscm.partition import TOLERANCE
 from siscm.synthetic.planted import GROUP_SIZES
 from siscm.synthetic.recovery import adjusted_rand
-from siscm.synthetic.sweep import N_RESTARTS, N_TEST, Cell, Given, about, grid, run_each
+from siscm.synthetic.sweep import N_RESTARTS, N_TEST, Given, Run, about, grid, run_each
 
 RUNS = tuple(grid(n_repeats=1))
 """One run of each cell of the sweep's grid."""
@@ -52,7 +52,7 @@ RATIOS = (0.0, 0.2, 0.25, 0.3, 0.4, 0.5, 1.0)
 def compare(
     seed: int = 0,
     *,
-    runs: Sequence[Cell] = RUNS,
+    runs: Sequence[Run] = RUNS,
     unmet: bool = False,
     node_limit: int = Limits.nodes,
     n_test: int = N_TEST,

@@ -30,7 +30,7 @@ from siscm.opinions import Opinions
 from siscm.partition import Groups
 from siscm.synthetic.pair_losses import pair_losses, same_group
 from siscm.synthetic.planted import GROUP_SIZES, sparsify
-from siscm.synthetic.sweep import Cell, Given, grid, partition_and_score, run_each
+from siscm.synthetic.sweep import Given, Run, grid, partition_and_score, run_each
 from siscm.theory.false_alarms import LOGIT, squared_error
 
 TRUE = "true"
@@ -113,7 +113,7 @@ def learn(
 def learned_sweep(
     seed: int = 0,
     *,
-    runs: Sequence[Cell] = RUNS,
+    runs: Sequence[Run] = RUNS,
     n_test: int = 100,
     marginals: Sequence[str] = MARGINALS,
     group_sizes: Sequence[int] = GROUP_SIZES,
@@ -173,7 +173,7 @@ def _row(given: Given, name: str) -> dict[str, str | float]:
         classifier, apart = LEARNERS[name]
         rng = deepcopy(given.rng)  # restarts use a stream that nothing here has drawn from
         if apart:
-            source, seen = given.apart, sparsify(given.apart.opinions, given.cell.sparsity, rng)
+            source, seen = given.apart, sparsify(given.apart.opinions, given.run.sparsity, rng)
         else:
             source, seen = train, kept
         learned = learn(classifier, source.X, seen, np.concatenate([train.X, test.X]), rng)

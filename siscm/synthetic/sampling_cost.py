@@ -27,9 +27,9 @@ from siscm.inference import predict
 from siscm.synthetic.pair_losses import same_group
 from siscm.synthetic.planted import GROUP_SIZES, SyntheticPanel
 from siscm.synthetic.recovery import adjusted_rand
-from siscm.synthetic.sweep import N_RESTARTS, Cell, Given, about, run_each
+from siscm.synthetic.sweep import N_RESTARTS, Given, Run, about, run_each
 
-RUNS = (Cell(0, 20, 0.6), Cell(0, 100, 0.8), Cell(0, 50, 0.6))
+RUNS = (Run(0, 20, 0.6), Run(0, 100, 0.8), Run(0, 50, 0.6))
 """Runs of the sweep that are looked at: two that are hard to partition, and an easier one."""
 
 N_SAMPLES = (100, 500, 1000, 5000)
@@ -39,7 +39,7 @@ N_SAMPLES = (100, 500, 1000, 5000)
 def sampling_cost(
     seed: int = 0,
     *,
-    runs: Sequence[Cell] = RUNS,
+    runs: Sequence[Run] = RUNS,
     n_samples: Sequence[int] = N_SAMPLES,
     n_draws: int = 10,
     n_test: int = 50,

@@ -43,7 +43,7 @@ def edge_ratio(graph: SimilarityGraph, groups: Groups) -> float:
 
 
 @dataclass(frozen=True)
-class Cell:
+class Run:
     """One run of the sweep.
 
     Parameters
@@ -72,16 +72,16 @@ def grid(
     n_repeats: int = N_REPEATS,
     n_train: Sequence[int] = N_TRAIN,
     sparsities: Sequence[float] = SPARSITIES,
-) -> list[Cell]:
+) -> list[Run]:
     """All runs of a grid, by default of the paper's.
 
     Raises
     ------
     ValueError
-        If ``n_repeats`` is no positive whole number, or :class:`Cell` refuses a run.
+        If ``n_repeats`` is no positive whole number, or :class:`Run` refuses a run.
     """
     check_count(n_repeats, "n_repeats")
-    return [Cell(*of) for of in product(range(n_repeats), n_train, sparsities)]
+    return [Run(*of) for of in product(range(n_repeats), n_train, sparsities)]
 
 
 RUNS = tuple(grid())
@@ -94,7 +94,7 @@ class Given:
 
     Parameters
     ----------
-    cell
+    run
         Which run it is.
     train, kept
         Training instances, and the opinions about them that stay.
@@ -106,7 +106,7 @@ class Given:
         Random numbers that nothing else is drawn from, whatever else is run.
     """
 
-    cell: Cell
+    run: Run
     train: SyntheticPanel
     kept: Opinions
     apart: SyntheticPanel
@@ -117,7 +117,7 @@ class Given:
 
 def run_each(
     function: Callable[[Given], Item],
-    runs: Sequence[Cell],
+    runs: Sequence[Run],
     seed: int,
     n_test: int,
     group_sizes: Sequence[int],
@@ -156,12 +156,12 @@ def run_each(
     losses = run_all(pair_losses, tests, len(panels), n_jobs, "test sets")
     losses_of = dict(zip(panels, losses, strict=True))
 
-    def given(cell: Cell) -> Given:
-        both, test = panels[cell.repeat]
-        train, apart = (both.part(start, start + cell.n_train) for start in (0, largest))
-        rng = stream(seed, cell)
-        kept = thin(train.opinions, cell.sparsity, rng)
-        return Given(cell, train, kept, apart, test, losses_of[cell.repeat], rng)
+    def given(run: Run) -> Given:
+        both, test = panels[run.repeat]
+        train, apart = (both.part(start, start + run.n_train) for start in (0, largest))
+        rng = stream(seed, run)
+        kept = thin(train.opinions, run.sparsity, rng)
+        return Given(run, train, kept, apart, test, losses_of[run.repeat], rng)
 
     # The longest first, so that no process is left alone with one at the end.
     order = np.argsort([-run.n_train for run in runs], kind="stable")
@@ -175,16 +175,16 @@ def about(given: Given, graph: SimilarityGraph) -> dict[str, float]:
     That is ``opinions``, how many stay, and ``edges`` and ``edge_ratio`` of the graph.
     """
     return {
-        "repeat": given.cell.repeat,
-        "m": given.cell.n_train,
-        "s": given.cell.sparsity,
+        "repeat": given.run.repeat,
+        "m": given.run.n_train,
+        "s": given.run.sparsity,
         "opinions": len(given.kept),
         "edges": int(graph.edges.sum()) // 2,
         "edge_ratio": edge_ratio(graph, given.train.groups),
     }
 
 
-def run_cell(given: Given) -> dict[str, float]:
+def score_run(given: Given) -> dict[str, float]:
     """Build the graph with true marginals, partition it, and score."""
     graph = SimilarityGraph.from_opinions(given.train.log_marginals, given.kept)
     return partition_and_score(given, graph, given.losses)
@@ -212,7 +212,7 @@ def partition_and_score(
 def sweep(
     seed: int = 0,
     *,
-    runs: Sequence[Cell] = RUNS,
+    runs: Sequence[Run] = RUNS,
     n_test: int = N_TEST,
     group_sizes: Sequence[int] = GROUP_SIZES,
     thin: Thin = sparsify,
@@ -241,7 +241,7 @@ def sweep(
     ValueError
         As :func:`run_each`.
     """
-    return pd.DataFrame(run_each(run_cell, runs, seed, n_test, group_sizes, n_jobs, thin))
+    return pd.DataFrame(run_each(score_run, runs, seed, n_test, group_sizes, n_jobs, thin))
 
 
 def draw_panel(
@@ -269,7 +269,7 @@ def draw_panel(
     return panel.part(N_TEST, N_TEST + n_train), panel.part(0, n_test)
 
 
-def stream(seed: int, cell: Cell) -> np.random.Generator:
+def stream(seed: int, run: Run) -> np.random.Generator:
     """The random numbers of one run: the same whatever else is run, and in whatever order."""
-    place = (cell.repeat, cell.n_train, round(cell.sparsity * 1000))
+    place = (run.repeat, run.n_train, round(run.sparsity * 1000))
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=place))

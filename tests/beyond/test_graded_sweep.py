@@ -10,7 +10,7 @@ import pytest
 
 from siscm.beyond import graded_sweep as module
 from siscm.beyond.graded_sweep import LIKELIHOOD, MARGINALS, PAPER, TOLERANT, graded_sweep
-from siscm.synthetic.sweep import N_TEST, Cell, grid, sweep
+from siscm.synthetic.sweep import N_TEST, Run, grid, sweep
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -74,7 +74,7 @@ def test_learned_habits_break_the_papers_rule_and_a_tolerance_mends_it(small: pd
 
 
 def test_workers_and_other_runs_change_nothing(small: pd.DataFrame) -> None:
-    fewer = [Cell(0, 20, 0.5), Cell(0, 60, 0.5)]
+    fewer = [Run(0, 20, 0.5), Run(0, 60, 0.5)]
     again = graded_sweep(**(SMALL | {"runs": fewer}), n_jobs=2)
     expected = small[small["s"] == 0.5].reset_index(drop=True)
     pd.testing.assert_frame_equal(again, expected)

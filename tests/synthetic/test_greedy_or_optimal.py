@@ -24,10 +24,10 @@ from siscm.synthetic.greedy_or_optimal import (
     record,
     summary,
 )
-from siscm.synthetic.sweep import N_REPEATS, N_TRAIN, SPARSITIES, Cell, grid, sweep
+from siscm.synthetic.sweep import N_REPEATS, N_TRAIN, SPARSITIES, Run, grid, sweep
 
 SIZES = (5, 6, 7)
-SOME = (Cell(0, 10, 0.6), Cell(1, 10, 0.6), Cell(0, 60, 0.9), Cell(0, 60, 0.1))
+SOME = (Run(0, 10, 0.6), Run(1, 10, 0.6), Run(0, 60, 0.9), Run(0, 60, 0.1))
 SMALL = {"runs": SOME, "n_test": 50, "group_sizes": SIZES}
 
 
@@ -177,7 +177,7 @@ def test_main_writes_the_whole_grid(
 ) -> None:
     asked, seeds = [], []
 
-    def pretend(seed: int, *, runs: list[Cell], n_jobs: int, unmet: bool = False) -> pd.DataFrame:
+    def pretend(seed: int, *, runs: list[Run], n_jobs: int, unmet: bool = False) -> pd.DataFrame:
         asked.extend(runs)
         seeds.append(seed)
         return frame.assign(ari=0.5) if unmet else frame

@@ -23,7 +23,7 @@ from siscm.synthetic.learned_sweep import (
     learned_sweep,
 )
 from siscm.synthetic.planted import log_marginals, make_synthetic_panel, sparsify
-from siscm.synthetic.sweep import Cell, draw_panel, grid, sweep
+from siscm.synthetic.sweep import Run, draw_panel, grid, sweep
 
 SIZES = (2, 3, 1)
 SMALL = {"runs": grid(2, (12, 150), (0.2,)), "n_test": 50}
@@ -53,7 +53,7 @@ def test_with_true_marginals_it_is_the_sweep() -> None:
 
 
 def test_a_run_does_not_hang_on_what_else_is_run(frame) -> None:
-    fewer = SMALL | {"runs": [Cell(0, 12, 0.2)]}
+    fewer = SMALL | {"runs": [Run(0, 12, 0.2)]}
     found = learned_sweep(3, **fewer, marginals=["naive Bayes", "logit"], group_sizes=SIZES)
     assert found["marginals"].tolist() == ["naive Bayes", "logit"]
     same = frame.query("m == 12 and repeat == 0").set_index("marginals")
@@ -92,11 +92,11 @@ def test_only_the_marginals_differ_and_apart_means_other_instances(monkeypatch) 
         return log_marginals(X_wanted, panel.weights)
 
     monkeypatch.setattr("siscm.synthetic.learned_sweep.learn", all_knowing)
-    run = Cell(0, m, 0.6)
+    run = Run(0, m, 0.6)
     found = learned_sweep(0, runs=[run], n_test=10).drop(columns="marginals")
     assert used == [1000 + m if LEARNERS[name].apart else 1000 for name in LEARNERS]
     used.clear()
-    learned_sweep(0, runs=[Cell(0, 4, 0.6), run], n_test=10, marginals=["logit, apart"])
+    learned_sweep(0, runs=[Run(0, 4, 0.6), run], n_test=10, marginals=["logit, apart"])
     assert used == [1000 + m] * 2  # after the largest training set, for the smaller one too
     assert found["ari"].lt(1).all()
     for column in found:
@@ -157,7 +157,7 @@ def test_violations_by_hand() -> None:
 def test_rows_are_in_the_order_of_the_runs() -> None:
     runs = grid(2, (5, 8), (0.5, 0.1))
     found = learned_sweep(0, runs=runs, n_test=5, marginals=[TRUE], group_sizes=SIZES)
-    assert [Cell(*of) for of in zip(found["repeat"], found["m"], found["s"], strict=True)] == runs
+    assert [Run(*of) for of in zip(found["repeat"], found["m"], found["s"], strict=True)] == runs
 
 
 def test_copying_is_wrong_as_often_as_two_experts_differ() -> None:
@@ -183,7 +183,7 @@ def test_as_many_opinions_are_learned_from_apart(monkeypatch: pytest.MonkeyPatch
         return log_marginals(X_wanted, panel.weights)
 
     monkeypatch.setattr(module, "learn", counting)
-    learned_sweep(0, runs=[Cell(0, 20, 0.5)], n_test=2)
+    learned_sweep(0, runs=[Run(0, 20, 0.5)], n_test=2)
     assert numbers == [20 * 24] * len(LEARNERS)
 
 
@@ -196,7 +196,7 @@ def test_the_error_is_that_of_the_expert_in_the_middle_on_test_instances(
 
     monkeypatch.setattr(module, "squared_error", known)
     found = learned_sweep(
-        0, runs=[Cell(0, 12, 0.2)], n_test=7, marginals=["logit"], group_sizes=SIZES
+        0, runs=[Run(0, 12, 0.2)], n_test=7, marginals=["logit"], group_sizes=SIZES
     )
     assert found["error"].tolist() == [3.5]
 

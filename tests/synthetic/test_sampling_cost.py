@@ -14,11 +14,11 @@ from siscm.gumbel import monte_carlo_probabilities
 from siscm.synthetic import sampling_cost as module
 from siscm.synthetic.pair_losses import pair_losses, same_group
 from siscm.synthetic.sampling_cost import sampling_cost
-from siscm.synthetic.sweep import Cell, draw_panel, sweep
+from siscm.synthetic.sweep import Run, draw_panel, sweep
 
 SIZES = (3, 4, 2)
 SMALL = {"n_samples": (20, 2000), "n_draws": 6, "n_test": 40, "group_sizes": SIZES}
-RUN = Cell(0, 30, 0.3)
+RUN = Run(0, 30, 0.3)
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def test_both_losses_of_a_weight_are_drawn() -> None:
     """Signs change as often as with noises drawn for each, under shared noise and for one alone."""
     draws, n_times = 20, 100
     found = sampling_cost(
-        3, runs=[Cell(0, 10, 0.0)], n_samples=[draws], n_draws=n_times, n_test=1, group_sizes=SIZES
+        3, runs=[Run(0, 10, 0.0)], n_samples=[draws], n_draws=n_times, n_test=1, group_sizes=SIZES
     )
     train, _ = draw_panel(3, 0, 10, 1, SIZES)
     log_p, said = train.log_marginals, train.opinions.labels
@@ -104,7 +104,7 @@ def test_runs_are_those_of_the_sweep(frame: pd.DataFrame) -> None:
 
 def test_only_sampling_differs_from_the_exact_fit() -> None:
     """In a run so hard that other restarts find other groups, draws without noise find the same."""
-    found = sampling_cost(0, runs=[Cell(0, 20, 0.6)], n_samples=[10**9], n_draws=3, n_test=5)
+    found = sampling_cost(0, runs=[Run(0, 20, 0.6)], n_samples=[10**9], n_draws=3, n_test=5)
     finite = np.isfinite(found["n_samples"])
     assert (found.loc[finite, "ari_exact"] == 1).all()
     assert (found.loc[~finite, "ari_exact"] < 1).any()
@@ -114,7 +114,7 @@ def test_a_row_a_draw_and_the_same_numbers_again(frame: pd.DataFrame) -> None:
     assert len(frame) == 3 * SMALL["n_draws"]
     assert not frame.isna().any(axis=None)
     pd.testing.assert_frame_equal(sampling_cost(3, runs=[RUN], **SMALL), frame)
-    more = sampling_cost(3, runs=[Cell(1, 10, 0.6), RUN], **SMALL)
+    more = sampling_cost(3, runs=[Run(1, 10, 0.6), RUN], **SMALL)
     again = more[more["m"] == 30].reset_index(drop=True)
     pd.testing.assert_frame_equal(again, frame)
 
@@ -122,7 +122,7 @@ def test_a_row_a_draw_and_the_same_numbers_again(frame: pd.DataFrame) -> None:
 def test_without_an_edge_there_is_no_sign_to_change() -> None:
     """Two experts of two groups, who violate."""
     found = sampling_cost(
-        0, runs=[Cell(0, 60, 0.0)], n_samples=[10], n_draws=1, n_test=5, group_sizes=(1, 1)
+        0, runs=[Run(0, 60, 0.0)], n_samples=[10], n_draws=1, n_test=5, group_sizes=(1, 1)
     )
     assert (found["edges"] == 0).all()
     assert found[["signs", "sides", "predictions"]].isna().all(axis=None)

@@ -19,12 +19,12 @@ from siscm.synthetic.planted import make_synthetic_panel, sparsify
 from siscm.synthetic.sweep import (
     MODELS,
     N_RESTARTS,
-    Cell,
+    Run,
     draw_panel,
     edge_ratio,
     grid,
-    run_cell,
     run_each,
+    score_run,
     stream,
     sweep,
 )
@@ -85,7 +85,7 @@ def test_a_row_a_run_and_the_same_numbers_for_any_number_of_processes(runs) -> N
 
 
 def test_a_run_does_not_hang_on_what_else_is_run(runs) -> None:
-    fewer = sweep(3, runs=[Cell(0, 10, 0.6)], n_test=60, group_sizes=SIZES)
+    fewer = sweep(3, runs=[Run(0, 10, 0.6)], n_test=60, group_sizes=SIZES)
     same = runs.query("s == 0.6 and m == 10 and repeat == 0").reset_index(drop=True)
     pd.testing.assert_frame_equal(fewer, same)
 
@@ -95,9 +95,9 @@ def test_another_seed_gives_other_runs(runs) -> None:
 
 
 def test_every_run_has_a_stream_of_its_own_and_every_repeat_its_experts() -> None:
-    cells = [Cell(*of) for of in product(range(3), (10, 20), (0.1, 0.3, 0.95))]
-    first = {stream(seed, cell).random() for seed in (0, 1) for cell in cells}
-    assert len(first) == 2 * len(cells)
+    some = [Run(*of) for of in product(range(3), (10, 20), (0.1, 0.3, 0.95))]
+    first = {stream(seed, run).random() for seed in (0, 1) for run in some}
+    assert len(first) == 2 * len(some)
     panels = [draw_panel(0, repeat, 2, 3, SIZES)[0] for repeat in range(2)]
     assert not (panels[0].weights == panels[1].weights).any()
     assert not (panels[0].X == panels[1].X).any()
@@ -105,10 +105,10 @@ def test_every_run_has_a_stream_of_its_own_and_every_repeat_its_experts() -> Non
 
 def test_no_two_sparsities_share_a_stream() -> None:
     """Those that would are refused; a rest of rounding is no other sparsity."""
-    assert stream(0, Cell(0, 9, 0.1)).random() == stream(0, Cell(0, 9, 1 - 0.9)).random()
-    assert stream(0, Cell(0, 9, 0.1)).random() != stream(0, Cell(0, 9, 0.101)).random()
+    assert stream(0, Run(0, 9, 0.1)).random() == stream(0, Run(0, 9, 1 - 0.9)).random()
+    assert stream(0, Run(0, 9, 0.1)).random() != stream(0, Run(0, 9, 0.101)).random()
     with pytest.raises(ValueError, match=r"sparsity is 0\.1004; round it to three decimals"):
-        stream(0, Cell(0, 9, 0.1004))
+        stream(0, Run(0, 9, 0.1004))
 
 
 def test_what_sparsity_means_can_be_given(runs) -> None:
@@ -119,7 +119,7 @@ def test_what_sparsity_means_can_be_given(runs) -> None:
 
 
 def test_a_run_starts_algorithm_1_from_its_own_stream(monkeypatch) -> None:
-    cell, states = Cell(0, 10, 0.5), []
+    run, states = Run(0, 10, 0.5), []
     greedy = partition.greedy
 
     def watched(graph, n_restarts, *, rng):
@@ -127,20 +127,20 @@ def test_a_run_starts_algorithm_1_from_its_own_stream(monkeypatch) -> None:
         return greedy(graph, n_restarts, rng=rng)
 
     monkeypatch.setattr(partition, "greedy", watched)
-    run_each(run_cell, [cell], 3, 5, SIZES)
-    rng = stream(3, cell)
+    run_each(score_run, [run], 3, 5, SIZES)
+    rng = stream(3, run)
     sparsify(draw_panel(3, 0, 10, 5, SIZES)[0].opinions, 0.5, rng)
     assert states == [rng.bit_generator.state]
 
 
 def test_what_is_found_is_in_the_order_of_the_runs() -> None:
     """Each of the instances that are its own, and others as many, whatever runs first."""
-    runs = [Cell(1, 3, 0.0), Cell(0, 5, 0.0), Cell(0, 2, 0.0)]
+    runs = [Run(1, 3, 0.0), Run(0, 5, 0.0), Run(0, 2, 0.0)]
     found = run_each(lambda given: given, runs, 3, 4, SIZES)
-    assert [given.cell for given in found] == runs
+    assert [given.run for given in found] == runs
     for given in found:
-        both, test = draw_panel(3, given.cell.repeat, 10, 4, SIZES)
-        m = given.cell.n_train
+        both, test = draw_panel(3, given.run.repeat, 10, 4, SIZES)
+        m = given.run.n_train
         np.testing.assert_array_equal(given.train.X, both.X[:m])
         np.testing.assert_array_equal(given.apart.X, both.X[5 : 5 + m])
         np.testing.assert_array_equal(given.test.X, test.X)
@@ -167,7 +167,7 @@ def test_fewer_test_instances_are_the_first_of_more() -> None:
 
 
 def test_two_opinions_an_instance_are_enough_to_run() -> None:
-    found = sweep(0, runs=[Cell(0, 4, 1.0)], n_test=5, group_sizes=SIZES)
+    found = sweep(0, runs=[Run(0, 4, 1.0)], n_test=5, group_sizes=SIZES)
     assert found["opinions"].tolist() == [8]
     assert found["edges"].between(0, 4).all()
 
@@ -179,7 +179,7 @@ def test_one_expert_is_refused() -> None:
 
 @pytest.mark.parametrize("sizes", [(2,), (1, 1)])
 def test_two_experts_have_defined_answers(sizes) -> None:
-    found = sweep(0, runs=[Cell(0, 30, 0.0)], n_test=5, group_sizes=sizes)
+    found = sweep(0, runs=[Run(0, 30, 0.0)], n_test=5, group_sizes=sizes)
     assert found["groups"].tolist() == [len(sizes)]
     assert found["ari"].tolist() == [1.0]
 
@@ -212,8 +212,8 @@ def test_all_opinions_stay_opinions() -> None:
 
 def test_a_run_is_scored_as_it_says() -> None:
     """Where groups found are not those planted, in the second repeat."""
-    cells = [Cell(0, 12, 0.6), Cell(1, 12, 0.6)]
-    ((given, row),) = run_each(lambda given: (given, run_cell(given)), cells, 3, 40, (2, 3, 1))[1:]
+    some = [Run(0, 12, 0.6), Run(1, 12, 0.6)]
+    ((given, row),) = run_each(lambda given: (given, score_run(given)), some, 3, 40, (2, 3, 1))[1:]
     graph = SimilarityGraph.from_opinions(given.train.log_marginals, given.kept)
     found = partition.greedy(graph, N_RESTARTS, rng=deepcopy(given.rng))
     planted = given.train.groups
