@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from copy import deepcopy
 from functools import partial
 from itertools import chain
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -30,7 +29,7 @@ from siscm.synthetic.learned_sweep import LEARNERS, learn
 from siscm.synthetic.pair_losses import same_group
 from siscm.synthetic.planted import GROUP_SIZES, SyntheticPanel
 from siscm.synthetic.recovery import adjusted_rand
-from siscm.synthetic.sweep import N_RESTARTS, Given, Run, about, grid, run_each
+from siscm.synthetic.sweep import N_RESTARTS, Given, Row, Run, about, grid, run_each
 
 MARGINALS = ("true", "an expert alone", "pooled")
 """Known; a classifier from each expert's own opinions, as in the paper, but by logistic regression;
@@ -49,8 +48,6 @@ RUNS = tuple(grid(2, N_TRAIN, SPARSITIES))
 
 PATIENT = 0.1
 """The sparsity at which the rule with a tolerance is tried too, which takes long."""
-
-Rows = list[dict[str, Any]]
 
 
 def graded_sweep(
@@ -80,21 +77,21 @@ def graded_sweep(
         and of two who are not, means over pairs.
     """
     function = partial(_rows, marginals=marginals)
-    return pd.DataFrame(chain(*run_each(function, runs, seed, 1, group_sizes, n_jobs)))
+    return run_each(function, runs, seed, 1, group_sizes, n_jobs)
 
 
-def _rows(given: Given, marginals: Sequence[str]) -> Rows:
+def _rows(given: Given, marginals: Sequence[str]) -> list[Row]:
     """The rows of one run."""
     return list(chain(*(_rows_of(given, name) for name in marginals)))
 
 
-def _rows_of(given: Given, name: str) -> Rows:
+def _rows_of(given: Given, name: str) -> list[Row]:
     panel, kept, rng = given.train, given.kept, deepcopy(given.rng)
     log_p = _marginals(name, panel, kept)
     graph = SimilarityGraph.from_opinions(log_p, kept)
     known = about(given, graph) | {"marginals": name}
 
-    def row(rule: str, groups: Groups, **sharing: float) -> dict[str, Any]:
+    def row(rule: str, groups: Groups, **sharing: float) -> Row:
         return {**known, "rule": rule, "ari": adjusted_rand(groups, panel.groups), **sharing}
 
     rows = [row(PAPER, greedy(graph, N_RESTARTS, rng=rng))]

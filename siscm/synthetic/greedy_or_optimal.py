@@ -14,7 +14,6 @@ import platform
 from collections.abc import Sequence
 from copy import deepcopy
 from functools import partial
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,7 @@ from siscm.integer_programme import Limits
 from siscm.partition import TOLERANCE
 from siscm.synthetic.planted import GROUP_SIZES
 from siscm.synthetic.recovery import adjusted_rand
-from siscm.synthetic.sweep import N_RESTARTS, N_TEST, Given, Run, about, grid, run_each
+from siscm.synthetic.sweep import N_RESTARTS, N_TEST, Given, Row, Run, about, grid, run_each
 
 RUNS = tuple(grid(n_repeats=1))
 """One run of each cell of the sweep's grid."""
@@ -95,10 +94,10 @@ def compare(
         As :func:`siscm.synthetic.sweep.run_each`.
     """
     function = partial(_compare, unmet=unmet, node_limit=node_limit)
-    return pd.DataFrame(chain(*run_each(function, runs, seed, n_test, group_sizes, n_jobs)))
+    return run_each(function, runs, seed, n_test, group_sizes, n_jobs)
 
 
-def _compare(given: Given, unmet: bool, node_limit: int) -> list[dict[str, str | float]]:
+def _compare(given: Given, unmet: bool, node_limit: int) -> list[Row]:
     """The rows of one run."""
     planted, rng = given.train.groups, given.rng
     graph = SimilarityGraph.from_opinions(given.train.log_marginals, given.kept)
@@ -112,7 +111,7 @@ def _compare(given: Given, unmet: bool, node_limit: int) -> list[dict[str, str |
         best.groups,
         planted,
     )
-    rows: list[dict[str, str | float]] = []
+    rows: list[Row] = []
     for method, groups in zip(METHODS, found, strict=True):
         value = partition.objective(graph, groups)
         rows.append(

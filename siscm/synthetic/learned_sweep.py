@@ -12,7 +12,6 @@ import warnings
 from collections.abc import Sequence
 from copy import deepcopy
 from functools import partial
-from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -30,7 +29,7 @@ from siscm.opinions import Opinions
 from siscm.partition import Groups
 from siscm.synthetic.pair_losses import pair_losses, same_group
 from siscm.synthetic.planted import GROUP_SIZES, sparsify
-from siscm.synthetic.sweep import Given, Run, grid, partition_and_score, run_each
+from siscm.synthetic.sweep import Given, Row, Run, grid, partition_and_score, run_each
 from siscm.theory.false_alarms import LOGIT, squared_error
 
 TRUE = "true"
@@ -155,16 +154,16 @@ def learned_sweep(
     if not marginals or not set(marginals) <= set(MARGINALS):
         raise ValueError(f"marginals are {list(marginals)}; they must be some of {MARGINALS}.")
     function = partial(_rows, marginals=marginals)
-    rows = chain(*run_each(function, runs, seed, n_test, group_sizes, n_jobs))
-    return pd.DataFrame(rows).rename(columns=lambda name: name.replace("_true", "_planted"))
+    found = run_each(function, runs, seed, n_test, group_sizes, n_jobs)
+    return found.rename(columns=lambda name: name.replace("_true", "_planted"))
 
 
-def _rows(given: Given, marginals: Sequence[str]) -> list[dict[str, str | float]]:
+def _rows(given: Given, marginals: Sequence[str]) -> list[Row]:
     """The rows of one run."""
     return [_row(given, name) for name in marginals]
 
 
-def _row(given: Given, name: str) -> dict[str, str | float]:
+def _row(given: Given, name: str) -> Row:
     """Learn, build the graph, partition it, and score."""
     train, test, kept = given.train, given.test, given.kept
     if name == TRUE:

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import deepcopy
 from functools import partial
-from itertools import chain
 
 import numpy as np
 import pandas as pd
@@ -27,7 +26,7 @@ from siscm.inference import predict
 from siscm.synthetic.pair_losses import same_group
 from siscm.synthetic.planted import GROUP_SIZES, SyntheticPanel
 from siscm.synthetic.recovery import adjusted_rand
-from siscm.synthetic.sweep import N_RESTARTS, Given, Run, about, run_each
+from siscm.synthetic.sweep import N_RESTARTS, Given, Row, Run, about, run_each
 
 RUNS = (Run(0, 20, 0.6), Run(0, 100, 0.8), Run(0, 50, 0.6))
 """Runs of the sweep that are looked at: two that are hard to partition, and an easier one."""
@@ -92,10 +91,10 @@ def sampling_cost(
     for number in (n_draws, *n_samples):
         check_count(number, "each number of draws")
     function = partial(_compare, n_samples=n_samples, n_draws=n_draws)
-    return pd.DataFrame(chain(*run_each(function, runs, seed, n_test, group_sizes)))
+    return run_each(function, runs, seed, n_test, group_sizes)
 
 
-def _compare(given: Given, n_samples: Sequence[int], n_draws: int) -> list[dict[str, float]]:
+def _compare(given: Given, n_samples: Sequence[int], n_draws: int) -> list[Row]:
     """The rows of one run."""
     kept, log_p, rng = given.kept, given.train.log_marginals, given.rng
     exact = SimilarityGraph.from_opinions(log_p, kept)

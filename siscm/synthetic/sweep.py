@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from itertools import product
+from itertools import chain, product
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ from siscm.checks import check_count, check_share
 from siscm.graph import SimilarityGraph
 from siscm.opinions import Opinions
 from siscm.partition import Groups
-from siscm.progress import Item, run_all
+from siscm.progress import run_all
 from siscm.synthetic.pair_losses import PairLosses, pair_losses, same_group
 from siscm.synthetic.planted import GROUP_SIZES, SyntheticPanel, make_synthetic_panel, sparsify
 from siscm.synthetic.recovery import adjusted_rand
@@ -33,6 +34,9 @@ r"""Whose losses are taken: with the groups found, those planted, and everybody 
 
 Thin = Callable[[Opinions, float, np.random.Generator], Opinions]
 """From the opinions of everybody and a sparsity to those that stay."""
+
+Row = dict[str, Any]
+"""What is told of a run, by column."""
 
 
 def edge_ratio(graph: SimilarityGraph, groups: Groups) -> float:
@@ -116,15 +120,15 @@ class Given:
 
 
 def run_each(
-    function: Callable[[Given], Item],
+    function: Callable[[Given], Sequence[Row]],
     runs: Sequence[Run],
     seed: int,
     n_test: int,
     group_sizes: Sequence[int],
     n_jobs: int = 1,
     thin: Thin = sparsify,
-) -> list[Item]:
-    """What a function finds in each run, in their order.
+) -> pd.DataFrame:
+    """What a function finds in each run: the rows of one table, in the order of the runs.
 
     Each repeat has experts, training and test instances of its own; within a repeat a larger
     training set begins with the smaller ones. The numbers do not depend on ``n_jobs``. A bar
@@ -133,7 +137,7 @@ def run_each(
     Parameters
     ----------
     function
-        From what a run is given to what is found in it.
+        From what a run is given to its rows.
     runs, seed
         Every run has a stream of its own that is spawned from the seed.
     n_test, group_sizes
@@ -166,10 +170,10 @@ def run_each(
     # The longest first, so that no process is left alone with one at the end.
     order = np.argsort([-run.n_train for run in runs], kind="stable")
     found = run_all(function, ((given(runs[i]),) for i in order), len(runs), n_jobs)
-    return [found[i] for i in np.argsort(order)]
+    return pd.DataFrame(chain(*(found[i] for i in np.argsort(order))))
 
 
-def about(given: Given, graph: SimilarityGraph) -> dict[str, float]:
+def about(given: Given, graph: SimilarityGraph) -> Row:
     """Which run it is (``repeat``, ``m``, ``s``), and how hard.
 
     That is ``opinions``, how many stay, and ``edges`` and ``edge_ratio`` of the graph.
@@ -184,15 +188,15 @@ def about(given: Given, graph: SimilarityGraph) -> dict[str, float]:
     }
 
 
-def score_run(given: Given) -> dict[str, float]:
-    """Build the graph with true marginals, partition it, and score."""
+def score_run(given: Given) -> list[Row]:
+    """Build the graph with true marginals, partition it, and score: the row of one run."""
     graph = SimilarityGraph.from_opinions(given.train.log_marginals, given.kept)
-    return partition_and_score(given, graph, given.losses)
+    return [partition_and_score(given, graph, given.losses)]
 
 
 def partition_and_score(
     given: Given, graph: SimilarityGraph, losses: Mapping[str, PairLosses]
-) -> dict[str, float]:
+) -> Row:
     """What :func:`about` says of a run, what Algorithm 1 finds, and what each model loses."""
     planted, alone = given.train.groups, [[h] for h in range(len(graph.experts))]
     found = partition.greedy(graph, N_RESTARTS, rng=deepcopy(given.rng))
@@ -241,7 +245,7 @@ def sweep(
     ValueError
         As :func:`run_each`.
     """
-    return pd.DataFrame(run_each(score_run, runs, seed, n_test, group_sizes, n_jobs, thin))
+    return run_each(score_run, runs, seed, n_test, group_sizes, n_jobs, thin)
 
 
 def draw_panel(

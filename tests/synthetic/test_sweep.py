@@ -136,7 +136,7 @@ def test_a_run_starts_algorithm_1_from_its_own_stream(monkeypatch) -> None:
 def test_what_is_found_is_in_the_order_of_the_runs() -> None:
     """Each of the instances that are its own, and others as many, whatever runs first."""
     runs = [Run(1, 3, 0.0), Run(0, 5, 0.0), Run(0, 2, 0.0)]
-    found = run_each(lambda given: given, runs, 3, 4, SIZES)
+    found = run_each(lambda given: [{"given": given}], runs, 3, 4, SIZES)["given"]
     assert [given.run for given in found] == runs
     for given in found:
         both, test = draw_panel(3, given.run.repeat, 10, 4, SIZES)
@@ -213,7 +213,10 @@ def test_all_opinions_stay_opinions() -> None:
 def test_a_run_is_scored_as_it_says() -> None:
     """Where groups found are not those planted, in the second repeat."""
     some = [Run(0, 12, 0.6), Run(1, 12, 0.6)]
-    ((given, row),) = run_each(lambda given: (given, score_run(given)), some, 3, 40, (2, 3, 1))[1:]
+    row = run_each(
+        lambda given: [score_run(given)[0] | {"given": given}], some, 3, 40, (2, 3, 1)
+    ).iloc[1]
+    given = row["given"]
     graph = SimilarityGraph.from_opinions(given.train.log_marginals, given.kept)
     found = partition.greedy(graph, N_RESTARTS, rng=deepcopy(given.rng))
     planted = given.train.groups
