@@ -211,8 +211,7 @@ def copy_losses(opinions: Opinions) -> dict[str, float]:
 
     The log-loss is taken after mixing in a little of the uniform distribution, as everywhere.
     """
-    (_, n_experts), k = opinions.labels.shape, opinions.n_classes
-    counts = (opinions.labels[..., None] == np.arange(k)).sum(axis=1)  # how many said each label
-    agree = float((counts * (counts - 1)).sum(axis=1).mean() / (n_experts * (n_experts - 1)))
-    right, wrong = log_loss(np.array([1.0, 0.0]), k)
+    n_experts, votes = len(opinions.experts), opinions.votes
+    agree = float((votes * (votes - 1)).sum(axis=1).mean() / (n_experts * (n_experts - 1)))
+    right, wrong = log_loss(np.array([1.0, 0.0]), opinions.n_classes)
     return {"zero_one": 1 - agree, "log": float(agree * right + (1 - agree) * wrong)}

@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
+from pandas.api.typing import SeriesGroupBy
 
 from siscm.compendium.plots import GREY, LINE_COLOURS, draw_line, finish_lines, log_axis
 from siscm.synthetic.learned_sweep import MARGINALS, TRUE
-from siscm.synthetic.sweep_figures import THRESHOLD, cells
+from siscm.synthetic.sweep_figures import THRESHOLD
 
 _HOLLOW: dict[str, Any] = {"linestyle": "none", "fillstyle": "none", "markeredgewidth": 1.5}
 
@@ -27,12 +28,11 @@ def draw_sweep(axes: Axes, runs: pd.DataFrame, column: str) -> None:
     column
         Which of its columns.
     """
-    mean, spread = cells(runs)[column].unstack("s"), cells(runs, "std")[column].unstack("s")
-    for i, s in enumerate(mean):
-        ends = (mean[s] - spread[s], mean[s] + spread[s])
-        draw_line(axes, mean[s], i, f"s = {s:g}", ends, markersize=5, linewidth=1.3)
+    for i, (s, part) in enumerate(runs.groupby("s")):
+        by_m = part.groupby("m")[column]
+        _draw_spread(axes, by_m, i, f"s = {s:g}", markersize=5, linewidth=1.3)
     axes.set_xlabel("training instances $m$")
-    log_axis(axes, mean.index)
+    log_axis(axes, runs["m"])
     axes.tick_params(axis="x", labelsize=9)
 
 
@@ -136,13 +136,15 @@ def draw_sampling(upper: Axes, lower: Axes, frame: pd.DataFrame) -> None:
     draws = sorted(set(frame["n_samples"]))
     frame = frame.assign(place=frame["n_samples"].map(draws.index))
     sampled = frame[np.isfinite(frame["n_samples"])]
-    _draw_spread(upper, sampled, "predictions", -1, "predictions, all runs", linestyle="--")
+    by_draws = sampled.groupby("place")["predictions"]
+    _draw_spread(upper, by_draws, -1, "predictions, all runs", linestyle="--")
     for i, ((m, s), run) in enumerate(frame.groupby(["m", "s"], sort=False)):
         run = run.assign(place=run["place"] + 0.08 * (i - 1))  # bars side by side
         name, finite = f"m = {m:g}, s = {s:g}", np.isfinite(run["n_samples"])
-        _draw_spread(upper, run[finite], "signs", i, f"signs, {name}")
-        _draw_spread(lower, run[finite], "ari_exact", i, name)
-        _draw_spread(lower, run[~finite], "ari_exact", i, fillstyle="none")
+        by_draws, exact = (run[those].groupby("place") for those in (finite, ~finite))
+        _draw_spread(upper, by_draws["signs"], i, f"signs, {name}")
+        _draw_spread(lower, by_draws["ari_exact"], i, name)
+        _draw_spread(lower, exact["ari_exact"], i, fillstyle="none")
     words = [f"{n:,.0f}" if np.isfinite(n) else "exact, other\nrestarts" for n in draws]
     for axes, kept in ((upper, sampled["n_samples"].nunique()), (lower, len(draws))):
         axes.set_xticks(range(kept), words[:kept])
@@ -154,17 +156,14 @@ def draw_sampling(upper: Axes, lower: Axes, frame: pd.DataFrame) -> None:
 
 
 def _draw_spread(
-    axes: Axes, rows: pd.DataFrame, column: str, i: int, name: str | None = None, **look: Any
+    axes: Axes, grouped: SeriesGroupBy[Any, Any], i: int, name: str | None = None, **look: Any
 ) -> None:
-    """Mean and standard deviation by ``place``."""
-    by_place = rows.groupby("place")[column]
-    mean, spread = by_place.mean(), by_place.std()
+    """Mean and standard deviation of each group, over the groups' names."""
+    mean, spread = grouped.mean(), grouped.std()
     draw_line(axes, mean, i, name, (mean - spread, mean + spread), **look)
 
 
-def draw_learned(
-    upper: Axes, middle: Axes, lower: Axes, frame: pd.DataFrame, learned: str = "logit"
-) -> None:
+def draw_learned(upper: Axes, middle: Axes, lower: Axes, frame: pd.DataFrame) -> None:
     """What learned marginals do to the groups and to predictions; means over the repeats.
 
     Parameters
@@ -174,12 +173,10 @@ def draw_learned(
     middle
         The share of similar pairs that seem to violate.
     lower
-        0/1 loss: solid, with learned marginals, for the groups found, those planted, and
-        everybody alone; dashed, the same groups with true marginals.
+        0/1 loss: solid, with marginals learned by logit, for the groups found, those planted,
+        and everybody alone; dashed, the same groups with true marginals.
     frame
         As from :func:`siscm.synthetic.learned_sweep.learned_sweep`, of one sparsity.
-    learned
-        Which marginals the lower panel shows beside the true ones.
     """
     mean = frame.groupby(["marginals", "m"]).mean(numeric_only=True)
     dashed: dict[str, Any] = {TRUE: {"linestyle": "--", "fillstyle": "none"}}
@@ -187,7 +184,7 @@ def draw_learned(
         for i, name in enumerate(MARGINALS, start=-1):
             draw_line(axes, mean[column][name], i, name, **dashed.get(name, {}))
     for i, model in enumerate(("fitted", "planted", "singletons")):
-        for name in (learned, TRUE):
+        for name in ("logit", TRUE):
             look = dashed.get(name, {})
             draw_line(lower, mean[f"zero_one_{model}"][name], i, f"{model}, {name}", **look)
     for axes, words, percent in (

@@ -21,17 +21,15 @@ THRESHOLD = 0.3
 """The edge ratio above which the paper claims both."""
 
 
-def cells(runs: pd.DataFrame, by: str = "mean") -> pd.DataFrame:
-    """Mean, or standard deviation, over the repeats: a row for each s and m.
+def cells(runs: pd.DataFrame) -> pd.DataFrame:
+    """Means over the repeats: a row for each s and m.
 
     Parameters
     ----------
     runs
         As from :func:`siscm.synthetic.sweep.sweep`.
-    by
-        ``"mean"`` or ``"std"``.
     """
-    return runs.groupby(["s", "m"])[list(SHOWN)].agg(by)
+    return runs.groupby(["s", "m"])[list(SHOWN)].mean()
 
 
 def claims(runs: pd.DataFrame, threshold: float = THRESHOLD) -> dict[str, float]:
