@@ -72,18 +72,18 @@ def graded_figures(name: PanelName) -> dict[str, Any]:
     panel = load_lewidi(name)
     populations = {}
     for population, least in POPULATIONS[name].items():
-        developed = {"development": development(panel, least), "test": final(panel, least)}
-        if panel.known_groups:
-            developed["known_groups"] = development(panel, least, panel.known_groups)
-        model = fitted(panel, least)
-        populations[population] = {
+        model, developed = fitted(panel, least), development(panel, least)
+        found = {
             "model": model_figures(panel, model),
             "shift": shift_figures(panel, model),
-            **{part: score_figures(pairs, 2) for part, pairs in developed.items()},
+            "development": score_figures(developed, 2),
+            "test": score_figures(final(panel, least), 2),
         }
         if panel.known_groups:
-            lag = behind(developed["development"], developed["known_groups"], 2)
-            populations[population]["known_groups_behind"] = lag
+            known = development(panel, least, panel.known_groups)
+            found["known_groups"] = score_figures(known, 2)
+            found["known_groups_behind"] = behind(developed, known, 2)
+        populations[population] = found
     return {"files": dict(panel.files), "populations": populations}
 
 

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 
 from siscm import evaluation
 from siscm.baselines import RULES
-from siscm.checks import FloatArray, IntArray
+from siscm.checks import IntArray
 from siscm.data.panels import Panel
 from siscm.data.text import text_features
 from siscm.model import GumbelMaxSISCM
@@ -53,11 +53,6 @@ class Study:
     train: Opinions
     test: Opinions
     model: GumbelMaxSISCM
-
-    @property
-    def test_log_marginals(self) -> FloatArray:
-        """Log-marginals of the test part's opinions: (n_opinions, k)."""
-        return self.model.log_marginals(self.X_test, self.test)
 
 
 def study(panel: Panel, min_opinions: int = 1) -> Study:
@@ -152,7 +147,8 @@ def scores(
     done: Study, partition: Sequence[Sequence[Hashable]], *, rng: np.random.Generator
 ) -> dict[str, Any]:
     """Every rule's scores by scenario, ready for JSON: rounded to six digits, no NaN."""
-    compared = evaluation.compare(done.test_log_marginals, done.test, partition, rng=rng)
+    log_p = done.model.log_marginals(done.X_test, done.test)
+    compared = evaluation.compare(log_p, done.test, partition, rng=rng)
     return {
         rule: {
             scenario: {

@@ -81,7 +81,8 @@ def test_other_starts_score_the_pairs_inside_the_groups_they_find():
         assert start["agree"] == pytest.approx(np.mean(agreed[True]), abs=1e-6)
         assert start["agree_across"] == pytest.approx(np.mean(agreed[False]), abs=1e-6)
         for name, rule in (("model", gumbel_max), ("marginals", marginals_only)):
-            pairs = all_pairs(large.test_log_marginals, large.test, groups, rule)
+            log_p = large.model.log_marginals(large.X_test, large.test)
+            pairs = all_pairs(log_p, large.test, groups, rule)
             right = hits(pairs)["same group"].mean()
             assert start[f"{name}_accuracy"] == pytest.approx(right, abs=1e-6)
             loss = log_loss(pairs["probability"], 2)[pairs["same_group"]].mean()
@@ -142,7 +143,8 @@ def test_same_figures_for_any_threads_and_hash_seed():
         "import json, numpy as np; from siscm.compendium.study import *; "
         "from siscm.data.simulate import simulate_panel; "
         "done = study(simulate_panel('HS-Brexit', np.random.default_rng(3))); "
-        "print(json.dumps([done.test_log_marginals.ravel()[::97].tolist(), "
+        "log_p = done.model.log_marginals(done.X_test, done.test); "
+        "print(json.dumps([log_p.ravel()[::97].tolist(), "
         "figures(done, rng=np.random.default_rng(0))]))"
     )
     settings = [("1", "0"), ("2", "1")]
