@@ -38,7 +38,7 @@ def distance(scm: FiniteSCM, asked: Experts) -> float:
     if len(asked) < 2:
         raise ValueError(f"asked holds {len(asked)} expert(s); it takes two for one to influence.")
     distances, weights = [], []
-    for x, (h, other) in product(range(scm.n_features), permutations(sorted(asked), 2)):
+    for x, (h, other) in product(range(scm.n_x), permutations(sorted(asked), 2)):
         alone, instead = frozenset({h}), frozenset({other})
         p = np.where(marginal(scm, x, asked, h) > 0, marginal(scm, x, alone, h), 0.0)
         for c in np.flatnonzero(p).tolist():
@@ -70,7 +70,7 @@ def by_strength(
         three): ``asked``, ``talk``, ``strength``, ``model``, ``distance`` (mean over the sets of
         that size).
     """
-    bases = [set_invariant(rng, n_noise=24, n_features=1) for _ in range(n_models)]
+    bases = [set_invariant(rng, n_noise=24, n_x=1) for _ in range(n_models)]
     rows = []
     for talk, strength, (model, base) in product(TALK, strengths, enumerate(bases)):
         scm = talk(base, strength)

@@ -104,7 +104,7 @@ def _silent(rng: np.random.Generator) -> FiniteSCM:
         n_experts=int(rng.integers(2, 5)),
         n_classes=int(rng.integers(2, 5)),
         n_noise=int(rng.integers(8, 33)),
-        n_features=int(rng.integers(1, 3)),
+        n_x=int(rng.integers(1, 3)),
     )
 
 
@@ -124,7 +124,7 @@ def _alike(rng: np.random.Generator, i: int) -> FiniteSCM:
         rng,
         n_experts=int(rng.integers(2, 5)),
         n_classes=int(rng.integers(2, 5)),
-        n_features=int(rng.integers(1, 3)),
+        n_x=int(rng.integers(1, 3)),
     )
 
 

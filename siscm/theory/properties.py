@@ -68,11 +68,10 @@ def equivalence(one: FiniteSCM, other: FiniteSCM) -> Counterexample | None:
         If their noises differ in distribution: then they are not models of the same noise. Or if
         they are not of the same features and experts.
     """
-    if (one.n_features, one.n_experts) != (other.n_features, other.n_experts):
+    if (one.n_x, one.n_experts) != (other.n_x, other.n_experts):
         raise ValueError(
             f"the models must have the same features and experts to be compared, not "
-            f"{one.n_features} and {one.n_experts} here, {other.n_features} and "
-            f"{other.n_experts} there."
+            f"{one.n_x} and {one.n_experts} here, {other.n_x} and {other.n_experts} there."
         )
     if not np.array_equal(one.prior, other.prior):
         raise ValueError("the models must have the same noise distribution to be compared.")
@@ -120,7 +119,7 @@ def counterfactual_stability(scm: FiniteSCM, h: int, other: int) -> Counterexamp
     """
     _check_experts(scm, h, other)
     asked, instead = ([s for s in scm.answers if expert in s] for expert in (h, other))
-    for x in range(scm.n_features):
+    for x in range(scm.n_x):
         said, would = _indicators(scm, x, asked, h), _indicators(scm, x, instead, other)
         p, q = scm.prior @ said, scm.prior @ would
         # P(h says c if zeta is asked, h' says c' if zeta' is), under one and the same noise.
@@ -141,7 +140,7 @@ def conditional_stability(scm: FiniteSCM, h: int, other: int) -> Counterexample 
     """
     _check_experts(scm, h, other)
     for asked in (asked for asked in scm.answers if {h, other} <= asked):
-        for x in range(scm.n_features):
+        for x in range(scm.n_x):
             both = _two_of(interventional(scm, x, asked), asked, h, other)
             p, q = both.sum(axis=1), both.sum(axis=0)
             broken = _forbidden(p, q) & (both > EXACT)

@@ -21,10 +21,10 @@ def set_invariant(
     n_experts: int = 3,
     n_classes: int = 3,
     n_noise: int = 12,
-    n_features: int = 2,
+    n_x: int = 2,
 ) -> FiniteSCM:
     """Experts who answer on their own, by any mechanisms, under one common noise."""
-    answers = rng.integers(n_classes, size=(n_features, n_noise, n_experts))
+    answers = rng.integers(n_classes, size=(n_x, n_noise, n_experts))
     return FiniteSCM.from_submechanisms(answers, rng.dirichlet(np.ones(n_noise)), n_classes)
 
 
@@ -32,7 +32,7 @@ def stable(
     rng: np.random.Generator,
     n_experts: int = 3,
     n_classes: int = 3,
-    n_features: int = 2,
+    n_x: int = 2,
     n_steps: int = 5,
 ) -> FiniteSCM:
     r"""Experts who are alike: every two of them are stable.
@@ -49,8 +49,8 @@ def stable(
     """
     impression, doubt = np.indices((n_classes, n_steps)).reshape(2, -1)
     prior = np.outer(rng.dirichlet(np.ones(n_classes)), rng.dirichlet(np.ones(n_steps))).ravel()
-    answers = np.empty((n_features, len(prior), n_experts), dtype=np.int64)
-    for x in range(n_features):
+    answers = np.empty((n_x, len(prior), n_experts), dtype=np.int64)
+    for x in range(n_x):
         seen, cautious = rng.permutation(n_classes)[impression], rng.integers(n_classes)
         threshold = rng.integers(n_steps + 1, size=n_experts)
         answers[x] = np.where(doubt[:, None] >= threshold, cautious, seen[:, None])
@@ -58,7 +58,7 @@ def stable(
 
 
 def monotone(
-    rng: np.random.Generator, n_experts: int = 3, n_classes: int = 3, n_features: int = 2
+    rng: np.random.Generator, n_experts: int = 3, n_classes: int = 3, n_x: int = 2
 ) -> FiniteSCM:
     r"""Experts who are alike, some more lenient: one uniform noise, cut at thresholds of their own.
 
@@ -68,17 +68,17 @@ def monotone(
     it. So a pair parts only towards the label whose odds are higher, which makes it stable. The
     noise is finite, for what matters is between which of all experts' thresholds it falls.
     """
-    base = np.log(rng.dirichlet(np.ones(n_classes), size=(n_features, 1)))
-    lean = rng.normal(size=(n_features, n_experts, 1)) * np.arange(n_classes)
+    base = np.log(rng.dirichlet(np.ones(n_classes), size=(n_x, 1)))
+    lean = rng.normal(size=(n_x, n_experts, 1)) * np.arange(n_classes)
     shares = np.exp(base + lean)
     cuts = (shares / shares.sum(axis=-1, keepdims=True)).cumsum(axis=-1)[..., :-1]
     ends = np.concatenate([[0.0], np.unique(cuts), [1.0]])
     middle = (ends[1:] + ends[:-1]) / 2
-    order = np.array([rng.permutation(n_classes) for _ in range(n_features)])
+    order = np.array([rng.permutation(n_classes) for _ in range(n_x)])
     place = (middle[:, None, None] > cuts[:, None]).sum(axis=-1)
-    answers = np.take_along_axis(order[:, None], place.reshape(n_features, -1)[:, None], axis=-1)
+    answers = np.take_along_axis(order[:, None], place.reshape(n_x, -1)[:, None], axis=-1)
     return FiniteSCM.from_submechanisms(
-        answers.reshape(n_features, len(middle), n_experts), np.diff(ends), n_classes
+        answers.reshape(n_x, len(middle), n_experts), np.diff(ends), n_classes
     )
 
 
@@ -97,7 +97,7 @@ def contradicted(base: FiniteSCM, h: int, other: int) -> FiniteSCM | None:
     if (talks := submechanisms(base)) is not None:
         raise ValueError(f"the experts must not talk; but {talks}")
     p, q = (
-        np.array([marginal(base, x, frozenset({e}), e) for x in range(base.n_features)])
+        np.array([marginal(base, x, frozenset({e}), e) for x in range(base.n_x)])
         for e in (h, other)
     )
     margin = q[:, :, None] * p[:, None, :] - q[:, None, :] * p[:, :, None]

@@ -43,7 +43,7 @@ class FiniteSCM:
     prior
         :math:`P(U = u)`, (n_noise,).
     answers
-        For every non-empty set of experts what they say, (n_features, n_noise, n_experts): labels
+        For every non-empty set of experts what they say, (n_x, n_noise, n_experts): labels
         from 0, and -1 for experts who are not in the set.
     n_classes
         How many labels there are.
@@ -67,9 +67,7 @@ class FiniteSCM:
             raise ValueError("answers must be given for every non-empty set of experts, not none.")
         shape = next(iter(self.answers.values())).shape
         if len(shape) != 3 or 0 in shape:
-            raise ValueError(
-                f"answers are (n_features, n_noise, n_experts), none of them 0, not {shape}."
-            )
+            raise ValueError(f"answers are (n_x, n_noise, n_experts), none of them 0, not {shape}.")
         if set(self.answers) != set(all_sets(shape[-1])):
             raise ValueError(
                 f"answers must be given for every non-empty set of {shape[-1]} experts."
@@ -91,13 +89,13 @@ class FiniteSCM:
         return int(next(iter(self.answers.values())).shape[-1])
 
     @property
-    def n_features(self) -> int:
+    def n_x(self) -> int:
         """How many values the features can take."""
         return int(next(iter(self.answers.values())).shape[0])
 
     @property
     def alone(self) -> IntArray:
-        """What each expert says if she alone is asked, (n_features, n_noise, n_experts)."""
+        """What each expert says if she alone is asked, (n_x, n_noise, n_experts)."""
         experts = range(self.n_experts)
         return np.stack([self.answers[frozenset({h})][..., h] for h in experts], axis=-1)
 
@@ -108,10 +106,10 @@ class FiniteSCM:
         Parameters
         ----------
         answers
-            (n_features, n_noise, n_experts).
+            (n_x, n_noise, n_experts).
         """
         if answers.ndim != 3:
-            raise ValueError(f"answers are (n_features, n_noise, n_experts), not {answers.shape}.")
+            raise ValueError(f"answers are (n_x, n_noise, n_experts), not {answers.shape}.")
         return cls.from_mechanism(
             lambda asked: answers[..., sorted(asked)], prior, answers.shape[-1], n_classes
         )
@@ -129,7 +127,7 @@ class FiniteSCM:
         Parameters
         ----------
         mechanism
-            From a set of experts to what they say, (n_features, n_noise, how many they are), in
+            From a set of experts to what they say, (n_x, n_noise, how many they are), in
             the order of their numbers.
         """
         answers = {}
@@ -137,8 +135,8 @@ class FiniteSCM:
             said = mechanism(asked)
             if said.ndim != 3 or said.shape[-1] != len(asked):
                 raise ValueError(
-                    f"the mechanism must return what experts {sorted(asked)} say, (n_features, "
-                    f"n_noise, {len(asked)}), not {said.shape}."
+                    f"the mechanism must return what experts {sorted(asked)} say, (n_x, n_noise, "
+                    f"{len(asked)}), not {said.shape}."
                 )
             if not np.issubdtype(said.dtype, np.integer):
                 raise ValueError(

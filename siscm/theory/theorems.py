@@ -94,7 +94,7 @@ def theorem_3(drawn: Drawn) -> Case:
 def theorem_4(drawn: Drawn) -> Case:
     """Given set invariance, asking more experts leaves the others' law as it is."""
     scm, gaps = drawn.scm, [0.0]
-    for x in range(scm.n_features):
+    for x in range(scm.n_x):
         law = {asked: interventional(scm, x, asked) for asked in scm.answers}
         for few, many in ((a, b) for a in law for b in law if a < b):
             others = tuple(i for i, h in enumerate(sorted(many)) if h not in few)
@@ -105,7 +105,7 @@ def theorem_4(drawn: Drawn) -> Case:
 def corollary_1(drawn: Drawn) -> Case:
     """Given set invariance, one expert has one marginal, whoever else is asked."""
     scm, gaps = drawn.scm, [0.0]
-    for x, asked in product(range(scm.n_features), scm.answers):
+    for x, asked in product(range(scm.n_x), scm.answers):
         for h in asked:
             alone = marginal(scm, x, frozenset({h}), h)
             gaps.append(np.abs(alone - marginal(scm, x, asked, h)).max())
@@ -116,7 +116,7 @@ def corollary_2(drawn: Drawn) -> Case:
     """Given set invariance, "would have said" has the law of "says"."""
     scm, gaps = drawn.scm, [0.0]
     everybody = range(scm.n_experts)
-    for x, h, other in product(range(scm.n_features), everybody, everybody):
+    for x, h, other in product(range(scm.n_x), everybody, everybody):
         alone, instead = frozenset({h}), frozenset({other})
         would = {
             c: counterfactual(scm, x, alone, {h: c}, instead, other)

@@ -81,7 +81,7 @@ def test_all_features_count():
 def test_every_two_of_three_are_asked():
     found = by_strength(np.random.default_rng(3), [0.7], n_models=2)
     rng = np.random.default_rng(3)
-    bases = [set_invariant(rng, n_noise=24, n_features=1) for _ in range(2)]
+    bases = [set_invariant(rng, n_noise=24, n_x=1) for _ in range(2)]
     for talk in TALK:
         for model, base in enumerate(bases):
             scm = talk(base, 0.7)

@@ -131,7 +131,7 @@ def test_four_experts_in_two_groups_are_six_pairs_with_habits_of_their_own() -> 
 
 @pytest.mark.parametrize("models", [populations.alike_or_not, populations.silent_or_talking])
 def test_experts_are_asked_about_one_case_or_two(models) -> None:
-    assert {m.scm.n_features for m in drawn(models, 20) if m.holds} == {1, 2}
+    assert {m.scm.n_x for m in drawn(models, 20) if m.holds} == {1, 2}
 
 
 def test_who_is_alike_is_contradicted_whichever_way_she_is() -> None:

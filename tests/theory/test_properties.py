@@ -50,7 +50,7 @@ def test_both_notions_of_stability_agree_without_talk() -> None:
 def naive_stability(scm: FiniteSCM, h: int, other: int) -> bool:
     """The definition word for word, by the three steps of a counterfactual."""
     sets = all_sets(scm.n_experts)
-    for x, asked, instead in product(range(scm.n_features), sets, sets):
+    for x, asked, instead in product(range(scm.n_x), sets, sets):
         if h not in asked or other not in instead:
             continue
         p, q = marginal(scm, x, asked, h), marginal(scm, x, instead, other)

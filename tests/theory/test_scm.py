@@ -42,7 +42,7 @@ def test_a_counterfactual_about_experts_who_talk_counted_by_hand() -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_joint_sums_to_the_marginals(seed: int) -> None:
     scm = herding(set_invariant(with_seed(seed)), 0.3)
-    for x, asked in product(range(scm.n_features), all_sets(scm.n_experts)):
+    for x, asked in product(range(scm.n_x), all_sets(scm.n_experts)):
         joint = interventional(scm, x, asked)
         assert joint.sum() == pytest.approx(1)
         for axis, expert in enumerate(sorted(asked)):
