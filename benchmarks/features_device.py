@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -65,12 +66,7 @@ def with_tf32(network: Any, images: npt.NDArray[np.uint8], reference: Features) 
     """How far off the features are if TF32 is on: the other figures should be far below."""
     import siscm.cifar10h.vgg19 as module
 
-    class Nothing:
-        def __init__(self, torch: object) -> None: ...
-        def __enter__(self) -> None: ...
-        def __exit__(self, *error: object) -> None: ...
-
-    careful, module._full_precision = module._full_precision, Nothing
+    careful, module._full_precision = module._full_precision, nullcontext
     torch.backends.cudnn.allow_tf32 = True
     try:
         return apart(compute_features(network, images), reference)
