@@ -202,11 +202,11 @@ def figures(*paths: Sequence[str]) -> Callable[[Contents], Iterable[Number]]:
     return numbers
 
 
-def near(name: str, paper: float, ours: float, tolerance: float, digits: int = 0) -> Number:
-    """A number that may be off by the tolerance."""
+def near(name: str, paper: float, ours: float, tolerance: float) -> Number:
+    """A number that may be off by the tolerance, shown without decimals."""
     verdict = REPRODUCED if abs(paper - ours) <= tolerance + 1e-9 else DIFFERS
     allowed = f"±{tolerance:g}" if tolerance else "exactly"
-    return Number(name, f"{paper:,.{digits}f}", f"{ours:,.{digits}f}", allowed, verdict)
+    return Number(name, f"{paper:,.0f}", f"{ours:,.0f}", allowed, verdict)
 
 
 def at_least(name: str, paper: str, share: float, least: float) -> Number:
