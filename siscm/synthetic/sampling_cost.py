@@ -110,17 +110,19 @@ def _compare(given: Given, n_samples: Sequence[int], n_draws: int) -> list[Row]:
                 graph, inferred, restarts = exact, expected, own
             groups = partition.greedy(graph, N_RESTARTS, rng=restarts)
             weight, estimate = exact.weights[exact.edges], graph.weights[exact.edges]
-            row = {
-                "n_samples": draws,
-                "draw": draw,
-                "signs": _share(np.sign(estimate) != np.sign(weight)),
-                "sides": _share((estimate > 0) != (weight > 0)),
-                "predictions": _share(predict(inferred) != predict(expected)),
-                "zero_one": _share(predict(inferred) != truth),
-                "ari_exact": adjusted_rand(groups, found),
-                "ari_planted": adjusted_rand(groups, given.train.groups),
-            }
-            rows.append(known | row)
+            rows.append(
+                {
+                    **known,
+                    "n_samples": draws,
+                    "draw": draw,
+                    "signs": _share(np.sign(estimate) != np.sign(weight)),
+                    "sides": _share((estimate > 0) != (weight > 0)),
+                    "predictions": _share(predict(inferred) != predict(expected)),
+                    "zero_one": _share(predict(inferred) != truth),
+                    "ari_exact": adjusted_rand(groups, found),
+                    "ari_planted": adjusted_rand(groups, given.train.groups),
+                }
+            )
     return rows
 
 

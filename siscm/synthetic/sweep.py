@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from itertools import chain, product
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -35,7 +34,7 @@ r"""Whose losses are taken: with the groups found, those planted, and everybody 
 Thin = Callable[[Opinions, float, np.random.Generator], Opinions]
 """From the opinions of everybody and a sparsity to those that stay."""
 
-Row = dict[str, Any]
+Row = dict[str, str | float]
 """What is told of a run, by column."""
 
 
