@@ -11,7 +11,7 @@ from pandas.api.types import is_list_like
 
 from siscm.checks import IntArray
 from siscm.marginals import Features
-from siscm.names import find, find_all, gaps, given_names, plain
+from siscm.names import find, find_all, gaps, plain
 from siscm.opinions import NOT_ASKED, Opinions
 from siscm.pairs import check_opinions
 from siscm.partition import group_of
@@ -234,12 +234,5 @@ def align_partition(
     ValueError
         If it is not a list of lists, or not a partition of the experts; the error names whom.
     """
-    if not is_list_like(partition) or not all(is_list_like(group) for group in partition):
-        raise ValueError(
-            f"partition must be a list of lists of expert ids, [[...], [...]]; got {partition!r}."
-        )
-    groups = [
-        [plain(expert) for expert in given_names(list(group), "expert")] for group in partition
-    ]
-    group_of(groups, map(plain, experts))
-    return [sorted(find(group, experts, "expert").tolist()) for group in groups]
+    number = group_of(partition, experts)
+    return [np.flatnonzero(number == group).tolist() for group in range(len(partition))]

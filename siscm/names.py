@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -119,7 +119,7 @@ def has_order(column: pd.Series[Any], given: Iterable[Any] | None, names: pd.Ind
     return len(names) < 3 or told or not any(isinstance(name, str) for name in names)
 
 
-def find(names: Iterable[Any], index: pd.Index[Any], role: str) -> IntArray:
+def find(names: Iterable[Any], index: Iterable[Any], role: str) -> IntArray:
     """Positions of the names in an index, -1 where it lacks them.
 
     Compared as Python compares values: 1 is 1.0, but not ``"1"``, and here not ``True`` either.
@@ -129,7 +129,7 @@ def find(names: Iterable[Any], index: pd.Index[Any], role: str) -> IntArray:
 
 
 def find_all(
-    names: Sequence[Any] | pd.Index[Any], index: pd.Index[Any], role: str, problem: str
+    names: Sequence[Any] | pd.Index[Any], index: Collection[Any], role: str, problem: str
 ) -> IntArray:
     """As :func:`find`; the first name that the index lacks is refused, in the words given."""
     codes = find(names, index, role)

@@ -7,11 +7,13 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from pandas.api.types import is_list_like
 from scipy.sparse.csgraph import connected_components
 
 from siscm.checks import FloatArray, IntArray, check_count
 from siscm.graph import SimilarityGraph
 from siscm.integer_programme import Limits, Programme
+from siscm.names import find_all, plain
 
 Groups = list[list[int]]
 
@@ -278,23 +280,27 @@ def group_of(groups: Sequence[Sequence[Hashable]], experts: Iterable[Hashable]) 
     Raises
     ------
     ValueError
-        If an expert is in no group, in two, or unknown; the error names her.
+        If the groups are no list of lists, or an expert is in no group, in two, or unknown; the
+        error names her.
     """
-    place = {expert: i for i, expert in enumerate(experts)}
-    numbers = np.full(len(place), -1, dtype=np.int64)
-    for number, group in enumerate(groups):
-        for expert in group:
-            if expert not in place:
-                raise ValueError(
-                    f"the partition names expert {expert!r}, who is not in the data; if she gave "
-                    "no opinion there, build the Opinions with experts= of all experts."
-                )
-            if numbers[place[expert]] >= 0:
-                raise ValueError(f"expert {expert!r} stands twice in the partition.")
-            numbers[place[expert]] = number
-    for expert, i in place.items():
-        if numbers[i] < 0:
+    if not is_list_like(groups) or not all(is_list_like(group) for group in groups):
+        raise ValueError(
+            f"partition must be a list of lists of expert ids, [[...], [...]]; got {groups!r}."
+        )
+    everybody, members = list(experts), [expert for group in groups for expert in group]
+    problem = (
+        "of the partition is not in the data; if she gave no opinion there, build the Opinions "
+        "with experts= of all experts."
+    )
+    found = find_all(members, everybody, "expert", problem)
+    for h, times in enumerate(np.bincount(found, minlength=len(everybody))):
+        if times > 1:
+            raise ValueError(f"expert {plain(everybody[h])!r} stands twice in the partition.")
+        if times == 0:
             raise ValueError(
-                f"expert {expert!r} is in no group of the partition; give her one, if only her own."
+                f"expert {plain(everybody[h])!r} is in no group of the partition; give her one, if "
+                "only her own."
             )
+    numbers = np.empty(len(everybody), dtype=np.int64)
+    numbers[found] = [number for number, group in enumerate(groups) for _ in group]
     return numbers

@@ -111,6 +111,8 @@ def test_refusals() -> None:
     log_p, opinions = panel(np.random.default_rng(0))
     with pytest.raises(ValueError, match="'Dee' is in no group"):
         all_pairs(log_p, opinions, [["Ann", "Cy"], ["Bob"]])
+    with pytest.raises(ValueError, match=r"partition must be a list of lists .* got None"):
+        all_pairs(log_p, opinions, None)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="these opinions need"):
         all_pairs(log_p[:, :3], opinions, PARTITION)
     table = all_pairs(log_p, opinions, PARTITION)

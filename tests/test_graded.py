@@ -367,7 +367,7 @@ def test_sharing_is_read_by_expert(data: Any) -> None:
     ("options", "words"),
     [
         ({"partition": [["Ann", "Bob", "Cy"]]}, "expert 'Dee' is in no group"),
-        ({"partition": [[*EXPERTS, "Zed"]]}, "names expert 'Zed', who is not in the data"),
+        ({"partition": [[*EXPERTS, "Zed"]]}, "expert 'Zed' of the partition is not in the data"),
         ({"partition": "Ann"}, "must be a list of lists of expert ids"),
         (
             {"noise": "normal"},

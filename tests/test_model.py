@@ -380,10 +380,10 @@ def test_the_model_is_its_inference_function(data: Any, fitted: GumbelMaxSISCM) 
     [
         ([["Ann", "Bob", "Cy"]], "expert 'Dee' is in no group"),
         ([], "expert 'Ann' is in no group"),
-        ([EXPERTS, ["Zed"]], "names expert 'Zed', who is not in the data"),
+        ([EXPERTS, ["Zed"]], "expert 'Zed' of the partition is not in the data"),
         ([EXPERTS, ["Ann"]], "expert 'Ann' stands twice"),
-        ([["Ann", "Ann"], ["Bob"], ["Cy"], ["Dee"]], "expert 'Ann' is given twice"),
-        ([[0, 1], [2, 3]], "names expert 0"),
+        ([["Ann", "Ann"], ["Bob"], ["Cy"], ["Dee"]], "expert 'Ann' stands twice in the partition"),
+        ([[0, 1], [2, 3]], "expert 0 of the partition is not"),
         (EXPERTS, "must be a list of lists of expert ids"),
         ("Ann", "must be a list of lists of expert ids"),
         (3, "must be a list of lists of expert ids"),

@@ -312,7 +312,7 @@ def test_refusals() -> None:
         partition.objective(graph, [[0, 1], [1, 2]])
     with pytest.raises(
         ValueError,
-        match=r"^the partition names expert 3, .* build the Opinions with experts= of .*\.$",
+        match=r"^expert 3 of the partition is not in the data; .* Opinions with experts= of .*\.$",
     ):
         partition.objective(graph, [[0, 1, 2, 3]])
 
@@ -331,8 +331,22 @@ def test_group_of_numbers_experts_by_name() -> None:
         partition.group_of([["b"], ["a"]], ["a", "b", "c"])
     with pytest.raises(ValueError, match="'b' stands twice"):
         partition.group_of([["b", "b"], ["a", "c"]], ["a", "b", "c"])
-    with pytest.raises(ValueError, match="'z', who is not"):
+    with pytest.raises(ValueError, match="'z' of the partition is not in the data"):
         partition.group_of([["z"]], ["a"])
+
+
+def test_group_of_tells_names_apart_as_all_else_does() -> None:
+    assert partition.group_of([np.array([2, 1])], [1.0, 2.0]).tolist() == [0, 0]
+    with pytest.raises(ValueError, match=r"expert '1' \(str, where 1 is int: make them one type"):
+        partition.group_of([["1"]], [1])
+    with pytest.raises(ValueError, match=r"expert True .* of the partition is not in the data"):
+        partition.group_of([[True]], [1])
+
+
+@pytest.mark.parametrize("groups", [None, 3, "a", ["a"], [["a"], None], {"a": 0}])
+def test_group_of_says_what_a_partition_is(groups: Any) -> None:
+    with pytest.raises(ValueError, match=r"must be a list of lists of expert ids, .*; got"):
+        partition.group_of(groups, ["a"])
 
 
 def in_parts(rng: np.random.Generator, size: int) -> SimilarityGraph:
