@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from joblib import Parallel, delayed
@@ -52,16 +52,6 @@ class DownloadBar:
             print(file=sys.stderr, flush=True)
 
 
-def shown(items: Iterable[Item], total: int, name: str) -> Iterator[Item]:
-    """Pass items on, and count them on a line of the terminal; in a log or notebook, silently."""
-    terminal = sys.stderr.isatty()
-    for number, item in enumerate(items, start=1):
-        if terminal:
-            end = "\n" if number == total else ""
-            print(f"\r{name}: {number} of {total}", end=end, file=sys.stderr, flush=True)
-        yield item
-
-
 def run_all(
     function: Callable[..., Item],
     tasks: Iterable[Iterable[Any]],
@@ -69,6 +59,11 @@ def run_all(
     n_jobs: int,
     name: str = "runs",
 ) -> list[Item]:
-    """What a function returns for each task, which is its arguments; :func:`shown` as they end."""
-    done = Parallel(n_jobs, return_as="generator")(delayed(function)(*task) for task in tasks)
-    return list(shown(done, total, name))
+    """What a function returns for each task, which is its arguments; counted on a terminal."""
+    done = []
+    for one in Parallel(n_jobs, return_as="generator")(delayed(function)(*task) for task in tasks):
+        done.append(one)
+        if sys.stderr.isatty():
+            end = "\n" if len(done) == total else ""
+            print(f"\r{name}: {len(done)} of {total}", end=end, file=sys.stderr, flush=True)
+    return done

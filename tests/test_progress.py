@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from siscm.progress import DownloadBar, shown
+from siscm.progress import DownloadBar, run_all
 
 PIECE = 262_144
 
@@ -58,13 +58,13 @@ def test_a_log_shows_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     assert capfd.readouterr() == ("", "")
 
 
-def test_items_are_passed_on_and_counted_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runs_are_counted_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
-    assert list(shown(iter("ab"), 2, "runs")) == ["a", "b"]
+    assert run_all(str.upper, iter([("a",), ("b",)]), 2, 1) == ["A", "B"]
     assert screen.getvalue() == "\rruns: 1 of 2\rruns: 2 of 2\n"
 
 
-def test_in_a_log_they_are_passed_on_silently(capsys: pytest.CaptureFixture[str]) -> None:
-    assert list(shown(iter("ab"), 2, "runs")) == ["a", "b"]
+def test_in_a_log_they_are_not(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_all(str.upper, iter([("a",), ("b",)]), 2, 1) == ["A", "B"]
     assert capsys.readouterr().err == ""
