@@ -132,23 +132,21 @@ def lewidi_path(name: str, split: str) -> str:
     return f"lewidi/{name}_dataset/{name}_{split}.json"
 
 
-def _entries() -> list[Entry]:
-    lewidi = [
-        Entry(
-            path=lewidi_path(name, split),
-            sha256=sha256,
-            url=f"{_LEWIDI}/LeWiDi_2-2023/{name}_dataset/{name}_{split}.json",
-            licence="research use; cite the shared task",
-            source=_LEWIDI_SOURCE[name],
-        )
-        for name, splits in _LEWIDI_SHA256.items()
-        for split, sha256 in splits.items()
-    ]
-    return lewidi + _EXPERIMENT
+_TEXTS = [
+    Entry(
+        path=lewidi_path(name, split),
+        sha256=sha256,
+        url=f"{_LEWIDI}/LeWiDi_2-2023/{name}_dataset/{name}_{split}.json",
+        licence="research use; cite the shared task",
+        source=_LEWIDI_SOURCE[name],
+    )
+    for name, splits in _LEWIDI_SHA256.items()
+    for split, sha256 in splits.items()
+]
+"""The panels of the shared task."""
 
-
-ENTRIES: Mapping[str, Entry] = MappingProxyType({entry.path: entry for entry in _entries()})
+ENTRIES: Mapping[str, Entry] = MappingProxyType({one.path: one for one in _TEXTS + _EXPERIMENT})
 """Every data file that can be downloaded, by its path under the data folder."""
 
-PANELS = (*(path for path in ENTRIES if path.startswith("lewidi/")), COUNTS)
+PANELS = (*(entry.path for entry in _TEXTS), COUNTS)
 """What the pages and tests on the real panels need; the paper's experiment needs the others too."""
