@@ -192,7 +192,6 @@ def exact(
     node_limit: int = Limits.nodes,
     round_limit: int = Limits.rounds,
     time_limit: float | None = None,
-    rng: np.random.Generator | None = None,
 ) -> ExactPartition:
     """Find the best partition into cliques, with proof: Eq. 7 as an integer programme.
 
@@ -209,8 +208,6 @@ def exact(
     time_limit
         Seconds, if the result may depend on the machine. Without, nothing bounds them: a hard
         graph of a hundred experts can take minutes and more.
-    rng
-        Of Algorithm 1's restarts; by default seeded with 0.
 
     Returns
     -------
@@ -226,8 +223,7 @@ def exact(
         raise ValueError(f"limits must be 0 or more: {node_limit=}, {round_limit=}, {time_limit=}.")
     edges, weights = graph.edges, graph.checked_weights()
     deadline = np.inf if time_limit is None else time.monotonic() + time_limit
-    rng = np.random.default_rng(0) if rng is None else rng
-    start = greedy(graph, rng=rng, local_search=True)
+    start = greedy(graph, rng=np.random.default_rng(0), local_search=True)
     number = group_of(start, range(len(edges)))
     # A group that edges of negative weight do not hold together is no better than its parts.
     n_parts, part = connected_components(edges & (weights < 0), directed=False)
@@ -237,8 +233,7 @@ def exact(
         programme = Programme(edges[inside], weights[inside], number[members], TOLERANCE / n_parts)
         programme.solve(Limits(node_limit, round_limit, deadline))
         bound += programme.bound
-        found = programme.number
-        groups += [members[found == g].tolist() for g in np.unique(found)]
+        groups += [members[programme.number == g].tolist() for g in np.unique(programme.number)]
     if objective(graph, groups) >= objective(graph, start) - ROUNDING:
         groups = start
     value = objective(graph, groups)
@@ -280,8 +275,7 @@ def group_of(groups: Sequence[Sequence[Hashable]], experts: Iterable[Hashable]) 
     Raises
     ------
     ValueError
-        If the groups are no list of lists, or an expert is in no group, in two, or unknown; the
-        error names her.
+        If they are no lists, or an expert is in no group, in two, or unknown; the error names her.
     """
     if not is_list_like(groups) or not all(is_list_like(group) for group in groups):
         raise ValueError(
@@ -293,13 +287,13 @@ def group_of(groups: Sequence[Sequence[Hashable]], experts: Iterable[Hashable]) 
         "with experts= of all experts."
     )
     found = find_all(members, everybody, "expert", problem)
-    for h, times in enumerate(np.bincount(found, minlength=len(everybody))):
-        if times > 1:
-            raise ValueError(f"expert {plain(everybody[h])!r} stands twice in the partition.")
-        if times == 0:
+    times = np.bincount(found, minlength=len(everybody))
+    for expert, n in zip(map(plain, everybody), times, strict=True):
+        if n > 1:
+            raise ValueError(f"expert {expert!r} stands twice in the partition.")
+        if n == 0:
             raise ValueError(
-                f"expert {plain(everybody[h])!r} is in no group of the partition; give her one, if "
-                "only her own."
+                f"expert {expert!r} is in no group of the partition; give her one, if only her own."
             )
     numbers = np.empty(len(everybody), dtype=np.int64)
     numbers[found] = [number for number, group in enumerate(groups) for _ in group]

@@ -339,7 +339,7 @@ def test_group_of_tells_names_apart_as_all_else_does() -> None:
     assert partition.group_of([np.array([2, 1])], [1.0, 2.0]).tolist() == [0, 0]
     with pytest.raises(ValueError, match=r"expert '1' \(str, where 1 is int: make them one type"):
         partition.group_of([["1"]], [1])
-    with pytest.raises(ValueError, match=r"expert True .* of the partition is not in the data"):
+    with pytest.raises(ValueError, match="expert True of the partition is not in the data"):
         partition.group_of([[True]], [1])
 
 
@@ -513,12 +513,10 @@ def test_exact_on_114_experts() -> None:
     assert some[0].bound < some[1].bound < some[2].bound
 
 
-def test_exact_repeats_and_takes_a_generator() -> None:
+def test_exact_repeats() -> None:
     graph = synthetic_graph(10, 0.6, sizes=(5, 6, 7))
     best = partition.exact(graph)
     assert partition.exact(graph) == best
-    other = partition.exact(graph, rng=np.random.default_rng(7))
-    np.testing.assert_allclose(other.objective, best.objective, atol=TOLERANCE)
 
 
 def test_a_gap_is_never_negative() -> None:
