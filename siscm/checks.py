@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -26,9 +27,7 @@ def check_log_distribution(log_p: npt.ArrayLike, whose: str) -> FloatArray:
     values = np.asarray(unmasked(log_p), dtype=np.float64)
     if values.ndim == 0 or values.shape[-1] == 0:
         raise ValueError(f"the {whose} expert's log-marginal needs an axis of labels.")
-    with np.errstate(over="ignore"):
-        total = np.exp(values).sum(axis=-1)
-    wrong = ~(np.abs(total - 1.0) <= SUM_TOLERANCE)
+    wrong, total = not_summing_to_one(values)
     if wrong.any():
         row, name = _first_row(wrong)
         where = f" in {name}" if name else ""
@@ -37,6 +36,33 @@ def check_log_distribution(log_p: npt.ArrayLike, whose: str) -> FloatArray:
             "pass log-probabilities of a normalised distribution."
         )
     return values
+
+
+def not_summing_to_one(log_p: FloatArray) -> tuple[BoolArray, FloatArray]:
+    """Which log-probabilities (..., k) are no distribution, and what each sums to: both (...)."""
+    with np.errstate(over="ignore"):
+        total = np.exp(log_p).sum(axis=-1)
+    return ~(np.abs(total - 1.0) <= SUM_TOLERANCE), total
+
+
+def check_together(
+    laws: Mapping[str, npt.ArrayLike], *labels: npt.ArrayLike
+) -> tuple[list[FloatArray], list[IntArray]]:
+    """Log-marginals (..., k) by whose they are, and label codes (...), all with the same rows.
+
+    Raises
+    ------
+    ValueError
+        As :func:`check_log_distribution`, :func:`check_labels` and :func:`check_leading_axes`.
+    """
+    log_p = [check_log_distribution(law, whose) for whose, law in laws.items()]
+    k = log_p[0].shape[-1]
+    codes = [check_labels(label, k) for label in labels]
+    leading = check_leading_axes(log_p[0], log_p[-1], *codes)
+    return (
+        [np.broadcast_to(law, (*leading, k)) for law in log_p],
+        [np.broadcast_to(code, leading) for code in codes],
+    )
 
 
 def check_leading_axes(
@@ -65,8 +91,15 @@ def check_leading_axes(
         ) from None
 
 
-def check_possible(log_p: FloatArray, label: IntArray) -> None:
+def check_possible(
+    log_p: FloatArray, label: IntArray, told: Callable[[int], str] | None = None
+) -> None:
     """Refuse labels (...) to which the marginals (..., k) of who said them give no probability.
+
+    Parameters
+    ----------
+    told
+        From the number of a row to who said what on it, for the error.
 
     Raises
     ------
@@ -78,9 +111,10 @@ def check_possible(log_p: FloatArray, label: IntArray) -> None:
     if impossible.any():
         row, name = _first_row(impossible)
         where = f"{name}: " if name else ""
+        what = f"{told(row[0])}, which" if told else f"{where}the observed label {label[row]}"
         raise ValueError(
-            f"{where}the observed label {label[row]} has probability zero for the expert who said "
-            "it; nothing can be conditioned on the impossible. Raise the marginal's floor."
+            f"{what} has probability zero by the marginal of who said it; nothing can be "
+            "conditioned on the impossible. Raise the marginal's floor (min_proba)."
         )
 
 

@@ -13,18 +13,14 @@ Expert :math:`h` with marginal :math:`p` says :math:`\arg\max_j \log p_j + U_j`,
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
-from siscm.checks import (
-    FloatArray,
-    IntArray,
-    check_count,
-    check_labels,
-    check_leading_axes,
-    check_log_distribution,
-    check_possible,
-)
+from siscm.checks import FloatArray, IntArray, check_count, check_possible, check_together
 
 _BLOCK_VALUES = 2**13
 """Probabilities handled at a time: 64 KiB an array stay in the cache, and are small enough for
@@ -68,22 +64,24 @@ def counterfactual_probabilities(
     >>> counterfactual_probabilities(p, q, 0).round(3)
     array([1., 0., 0.])
     """
-    log_p = check_log_distribution(log_p_observed, "observed")
-    log_q = check_log_distribution(log_p_target, "target")
-    k = log_p.shape[-1]
-    code = check_labels(label, k)
-    leading = check_leading_axes(log_p, log_q, code)
-    shape = (*leading, k)
-    code = np.broadcast_to(code, leading).reshape(-1)
-    log_p = np.broadcast_to(log_p, shape).reshape(-1, k)
-    log_q = np.broadcast_to(log_q, shape).reshape(-1, k)
+    laws = {"observed": log_p_observed, "target": log_p_target}
+    (log_p, log_q), (code,) = check_together(laws, label)
     check_possible(log_p, code)
-    out = np.empty(log_p.shape)
-    step = max(1, _BLOCK_VALUES // k)
+    k = log_p.shape[-1]
+    rows = (log_p.reshape(-1, k), log_q.reshape(-1, k), code.reshape(-1))
+    return _in_blocks(_counterfactual_rows, rows, (k,)).reshape(log_p.shape)
+
+
+def _in_blocks(
+    law: Callable[..., FloatArray], rows: tuple[npt.NDArray[Any], ...], shape: tuple[int, ...]
+) -> FloatArray:
+    """A law (n, *shape) from the rows (n, ...) of marginals and labels, some rows at a time."""
+    out = np.empty((len(rows[0]), *shape))
+    step = max(1, _BLOCK_VALUES // math.prod(shape))
     for start in range(0, len(out), step):
         block = slice(start, start + step)
-        out[block] = _counterfactual_rows(log_p[block], log_q[block], code[block])
-    return out.reshape(shape)
+        out[block] = law(*(part[block] for part in rows))
+    return out
 
 
 def _counterfactual_rows(log_p: FloatArray, log_q: FloatArray, label: IntArray) -> FloatArray:
@@ -171,17 +169,10 @@ def joint_probabilities(log_p: npt.ArrayLike, log_q: npt.ArrayLike) -> FloatArra
     array([[0.5, 0. ],
            [0.3, 0.2]])
     """
-    p_rows = check_log_distribution(log_p, "first")
-    q_rows = check_log_distribution(log_q, "second")
-    leading, k = check_leading_axes(p_rows, q_rows), p_rows.shape[-1]
-    p_rows = np.broadcast_to(p_rows, (*leading, k)).reshape(-1, k)
-    q_rows = np.broadcast_to(q_rows, (*leading, k)).reshape(-1, k)
-    out = np.empty((len(p_rows), k, k))
-    step = max(1, _BLOCK_VALUES // k**2)
-    for start in range(0, len(out), step):
-        block = slice(start, start + step)
-        out[block] = _joint_rows(p_rows[block], q_rows[block])
-    return out.reshape(*leading, k, k)
+    laws, _ = check_together({"first": log_p, "second": log_q})
+    *leading, k = laws[0].shape
+    rows = tuple(law.reshape(-1, k) for law in laws)
+    return _in_blocks(_joint_rows, rows, (k, k)).reshape(*leading, k, k)
 
 
 def _joint_rows(log_p: FloatArray, log_q: FloatArray) -> FloatArray:
@@ -239,11 +230,9 @@ def sample_posterior_noise(
     ValueError
         If a row is not a distribution, or the label is not a code or has probability zero.
     """
-    log_p = check_log_distribution(log_p, "observed")
-    k = log_p.shape[-1]
-    code = check_labels(label, k)
-    leading = check_leading_axes(log_p, log_p, code)
-    check_possible(np.broadcast_to(log_p, (*leading, k)), np.broadcast_to(code, leading))
+    (log_p,), (code,) = check_together({"observed": log_p}, label)
+    check_possible(log_p, code)
+    *leading, k = log_p.shape
     said = np.arange(k) == code[..., None]
     shape = (size,) if isinstance(size, int | np.integer) else size
     log_t = np.log(rng.standard_exponential((*shape, *leading, 1)))
@@ -280,18 +269,16 @@ def monte_carlo_probabilities(
     ValueError
         As the exact law, and if ``n_samples`` is no positive whole number.
     """
-    log_p = check_log_distribution(log_p_observed, "observed")
-    log_q = check_log_distribution(log_p_target, "target")
-    code = check_labels(label, log_p.shape[-1])
-    leading = check_leading_axes(log_p, log_q, code)
+    laws = {"observed": log_p_observed, "target": log_p_target}
+    (_, log_q), _ = check_together(laws, label)
     n_samples = check_count(n_samples, "n_samples")
-    counts = np.zeros((*leading, log_p.shape[-1]))
+    counts = np.zeros_like(log_q)
     # The observed expert's axes are the last of the leading ones, the draws come before them all.
-    code = code.reshape((1,) * (len(leading) - code.ndim) + code.shape)
+    code = np.reshape(label, (1,) * (log_q.ndim - 1 - np.ndim(label)) + np.shape(label))
     step = max(1, _BLOCK_VALUES // max(1, counts.size))
     for start in range(0, n_samples, step):
         draws = min(step, n_samples - start)
-        noise = sample_posterior_noise(log_p, code, draws, rng)
+        noise = sample_posterior_noise(log_p_observed, code, draws, rng)
         said = np.argmax(log_q + noise, axis=-1)
-        counts += (said[..., None] == np.arange(counts.shape[-1])).sum(axis=0)
+        counts += (said[..., None] == np.arange(log_q.shape[-1])).sum(axis=0)
     return counts / n_samples

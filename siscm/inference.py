@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
 from typing import Any, Literal
 
@@ -15,9 +15,11 @@ from siscm.checks import (
     check_count,
     check_labels,
     check_log_distribution,
+    check_possible,
 )
 from siscm.contradictions import Names, refusal
 from siscm.gumbel import counterfactual_probabilities, monte_carlo_probabilities
+from siscm.names import plain
 from siscm.opinions import NOT_ASKED
 from siscm.partition import group_of
 from siscm.posterior import monte_carlo_law, shared_law
@@ -30,9 +32,9 @@ def counterfactual_proba(
     labels: npt.ArrayLike,
     groups: Sequence[Sequence[int]],
     *,
-    experts: Sequence[Hashable] | None = None,
-    instances: Sequence[Hashable] | None = None,
-    classes: Sequence[Hashable] | None = None,
+    experts: Iterable[Hashable] | None = None,
+    instances: Iterable[Hashable] | None = None,
+    classes: Iterable[Hashable] | None = None,
     method: Method = "exact",
     n_samples: int = 1000,
     rng: np.random.Generator | None = None,
@@ -84,7 +86,7 @@ def counterfactual_proba(
         found = law_of_several(log_p[row, seen], codes[row, seen], log_p[row, members])
         if found is None:
             raise refusal(log_p[row, seen], codes[row, seen], names, row, seen)
-        return found
+        return found[0]
 
     return in_each_group(log_p, codes, groups, of_one, of_several)
 
@@ -92,9 +94,9 @@ def counterfactual_proba(
 def check_observed(
     log_marginals: npt.ArrayLike,
     labels: npt.ArrayLike,
-    instances: Sequence[Hashable] | None,
-    experts: Sequence[Hashable] | None,
-    classes: Sequence[Hashable] | None,
+    instances: Iterable[Hashable] | None,
+    experts: Iterable[Hashable] | None,
+    classes: Iterable[Hashable] | None,
 ) -> tuple[FloatArray, IntArray, Names]:
     """Log-marginals (n, H, k), label codes (n, H) and names, refused where they do not fit.
 
@@ -161,18 +163,18 @@ def laws_of(
     method: Method, n_samples: int, rng: np.random.Generator | None
 ) -> tuple[
     Callable[[FloatArray, FloatArray, IntArray], FloatArray],
-    Callable[[FloatArray, IntArray, FloatArray], FloatArray | None],
+    Callable[[FloatArray, IntArray, FloatArray], tuple[FloatArray, float] | None],
 ]:
     """What a method makes of one opinion of a group, and of several; None if they are impossible.
 
     The first from two marginals and a label; the second from the marginals and labels of all
-    observed, and the marginals of the targets.
+    observed, and the marginals of the targets, with the log-chance of what was observed.
     """
     if method not in ("exact", "monte_carlo"):
         raise ValueError(f"method is {method!r}; it must be 'exact' or 'monte_carlo'.")
     check_count(n_samples, "n_samples")
     if method == "exact":
-        return counterfactual_probabilities, partial(_exact_of_several, n_points=n_samples)
+        return counterfactual_probabilities, partial(shared_law, n_points=n_samples)
     if not isinstance(rng, np.random.Generator):
         raise ValueError(
             "method='monte_carlo' needs a generator rng; pass a numpy.random.Generator."
@@ -183,23 +185,16 @@ def laws_of(
     )
 
 
-def _exact_of_several(
-    log_p: FloatArray, labels: IntArray, log_q: FloatArray, n_points: int
-) -> FloatArray | None:
-    found = shared_law(log_p, labels, log_q, n_points)
-    return None if found is None else found[0]
-
-
 def _names(
-    instances: Sequence[Hashable] | None,
-    experts: Sequence[Hashable] | None,
-    classes: Sequence[Hashable] | None,
+    instances: Iterable[Hashable] | None,
+    experts: Iterable[Hashable] | None,
+    classes: Iterable[Hashable] | None,
     shape: tuple[int, ...],
 ) -> Names:
     """The names for error messages; positions where none are given."""
     names = Names(
         *(
-            range(size) if given is None else given
+            range(size) if given is None else [plain(name) for name in given]
             for given, size in zip((instances, experts, classes), shape, strict=True)
         )
     )
@@ -218,13 +213,11 @@ def predict(probabilities: FloatArray) -> IntArray:
 
 def _check_possible(log_p: FloatArray, codes: npt.NDArray[Any], names: Names) -> None:
     """Refuse an opinion of probability zero; the error names instance, expert and label."""
-    row, expert = np.nonzero(codes != NOT_ASKED)
-    impossible = np.isneginf(log_p[row, expert, codes[row, expert]])
-    if impossible.any():
-        first = int(np.argmax(impossible))
-        who, what = expert[first], codes[row[first], expert[first]]
-        raise ValueError(
-            f"instance {names.instances[row[first]]!r}: expert {names.experts[who]!r} is said to "
-            f"have chosen {names.classes[what]!r}, to which her marginal gives probability zero; "
-            "raise the marginal's floor (min_proba)."
-        )
+    i, h = np.nonzero(codes != NOT_ASKED)
+    y = codes[i, h]
+
+    def told(n: int) -> str:
+        expert, instance = names.experts[h[n]], names.instances[i[n]]
+        return f"expert {expert!r} on instance {instance!r} said {names.classes[y[n]]!r}"
+
+    check_possible(log_p[i, h], y, told)

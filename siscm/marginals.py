@@ -7,6 +7,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from joblib import Parallel, delayed
 from pandas.api.types import is_complex_dtype, is_numeric_dtype
@@ -14,7 +15,7 @@ from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, clone
 from sklearn.dummy import DummyClassifier
 
-from siscm.checks import SUM_TOLERANCE, FloatArray, IntArray
+from siscm.checks import FloatArray, IntArray, not_summing_to_one
 from siscm.names import plain
 from siscm.opinions import Opinions
 
@@ -63,17 +64,14 @@ def fit_marginals(
             "expert(s)); leave them out with opinions.select(experts=...)."
         )
     _warn_of_constants(opinions, counts)
-    tasks = []
-    for rows in np.split(by_expert, np.cumsum(counts)[:-1]):
-        y = opinions.label_codes[rows]
-        model = seeded(expert_model, y, rng, "expert_model")
-        tasks.append((model, opinions.instance_codes[rows], y))
-    return list(
-        Parallel(n_jobs=n_jobs)(
-            delayed(fit_one)(model, take_rows(X, instances), y, _whose(opinions.experts[h]))
-            for h, (model, instances, y) in enumerate(tasks)
-        )
+    i, y = opinions.instance_codes, opinions.label_codes
+    rows_of_each = np.split(by_expert, np.cumsum(counts)[:-1])
+    models = [seeded(expert_model, y[rows], rng, "expert_model") for rows in rows_of_each]
+    tasks = (
+        delayed(fit_one)(model, take_rows(X, i[rows]), y[rows], _whose(expert))
+        for model, rows, expert in zip(models, rows_of_each, opinions.experts, strict=True)
     )
+    return list(Parallel(n_jobs=n_jobs)(tasks))
 
 
 def _warn_of_constants(opinions: Opinions, counts: IntArray) -> None:
@@ -162,19 +160,15 @@ def opinion_log_marginals(
     out = np.empty((len(opinions), opinions.n_classes))
     for h, classifier in enumerate(classifiers):
         rows = np.flatnonzero(opinions.expert_codes == h)
-        out[rows] = predict_one(
-            classifier,
-            take_rows(X, opinions.instance_codes[rows]),
-            opinions.n_classes,
-            _whose(opinions.experts[h]),
-        )
+        seen, whose = take_rows(X, opinions.instance_codes[rows]), _whose(opinions.experts[h])
+        out[rows] = predict_one(classifier, seen, opinions.n_classes, whose)
     return floor(out, min_proba)
 
 
 def all_log_marginals(
     classifiers: list[BaseEstimator],
     X: Features,
-    experts: pd.Index[Any],
+    experts: npt.NDArray[Any] | pd.Index[Any],
     n_classes: int,
     min_proba: float,
 ) -> FloatArray:
@@ -198,13 +192,12 @@ def predict_one(classifier: Any, X: Features, n_classes: int, whose: str) -> Flo
                 log_p = np.log(np.asarray(classifier.predict_proba(X), dtype=np.float64))
         except (TypeError, ValueError) as error:
             raise _worded(error, X, f"{whose} cannot predict") from None
-        total = np.exp(log_p).sum(axis=-1)
     if log_p.shape != (len(X), len(classifier.classes_)):
         raise ValueError(
             f"{whose} returns probabilities of shape "
             f"{log_p.shape} for {len(X)} rows and {len(classifier.classes_)} classes."
         )
-    wrong = ~(np.abs(total - 1) <= SUM_TOLERANCE)
+    wrong, total = not_summing_to_one(log_p)
     if wrong.any():
         row = int(np.argmax(wrong))
         raise ValueError(

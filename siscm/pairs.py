@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from siscm.checks import FloatArray, IntArray, check_log_distribution, unmasked
+from siscm.checks import FloatArray, IntArray, check_possible, not_summing_to_one, unmasked
 from siscm.names import plain
 from siscm.opinions import Opinions
 
@@ -83,23 +83,18 @@ def opinion_marginals(log_marginals: npt.ArrayLike, opinions: Opinions) -> Float
         expert said a label to which her marginal gives probability zero; the error names them.
     """
     values = rows_of_opinions(log_marginals, opinions)
-    try:
-        check_log_distribution(values, "observed")
-    except ValueError:
-        with np.errstate(over="ignore"):
-            total = np.exp(values).sum(axis=-1)
+    wrong, total = not_summing_to_one(values)
+    if wrong.any():
         worst = int(np.argmax(np.abs(total - 1)))  # nan, if there is one
         raise ValueError(
             f"the marginal of {_name(opinions, worst)} sums to {total[worst]}, not to 1."
-        ) from None
-    said = values[np.arange(len(opinions)), opinions.label_codes]
-    if np.isneginf(said).any():
-        worst = int(np.argmin(said))
-        label = plain(opinions.classes[opinions.label_codes[worst]])
-        raise ValueError(
-            f"{_name(opinions, worst)} said {label!r}, to which the marginal gives probability "
-            "zero; raise the marginal's floor (min_proba)."
         )
+
+    def told(n: int) -> str:
+        label = plain(opinions.classes[opinions.label_codes[n]])
+        return f"{_name(opinions, n)} said {label!r}"
+
+    check_possible(values, opinions.label_codes, told)
     # As the exact law does, or float32 rounding would pass for a difference between the two.
     normalised: FloatArray = values - np.log(np.exp(values).sum(axis=-1, keepdims=True))
     return normalised

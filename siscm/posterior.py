@@ -237,8 +237,8 @@ def evenly(n_dimensions: int, n_points: int) -> FloatArray:
 
 def monte_carlo_law(
     log_p: FloatArray, labels: IntArray, log_q: FloatArray, n_samples: int, rng: np.random.Generator
-) -> FloatArray | None:
-    """The same as the paper would estimate it (Eq. 5): frequencies over drawn noises.
+) -> tuple[FloatArray, float] | None:
+    """As :func:`shared_law`, but as the paper would estimate it (Eq. 5): frequencies over draws.
 
     Draws are weighted where three or more different labels were observed.
     """
@@ -247,4 +247,5 @@ def monte_carlo_law(
         return None
     says = (log_q[:, None] + found.noise(rng)).argmax(axis=-1)
     k = log_q.shape[1]
-    return np.array([np.bincount(row, found.weight, minlength=k) for row in says])
+    law = np.array([np.bincount(row, found.weight, minlength=k) for row in says])
+    return law, found.log_chance

@@ -5,15 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from siscm.checks import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-    check_labels,
-    check_leading_axes,
-    check_log_distribution,
-    check_possible,
-)
+from siscm.checks import BoolArray, FloatArray, IntArray, check_possible, check_together
 
 
 def violates(
@@ -53,13 +45,8 @@ def violates(
     >>> bool(violates(np.log([0.5, 0.5]), 0, np.log([0.8, 0.2]), 1))
     True
     """
-    log_p = check_log_distribution(log_p, "first")
-    log_q = check_log_distribution(log_q, "second")
-    k = log_p.shape[-1]
-    c, d = check_labels(label, k), check_labels(other_label, k)
-    leading = check_leading_axes(log_p, log_q, c, d)
-    log_p, log_q = np.broadcast_to(log_p, (*leading, k)), np.broadcast_to(log_q, (*leading, k))
-    c, d = np.broadcast_to(c, leading), np.broadcast_to(d, leading)
+    laws = {"first": log_p, "second": log_q}
+    (log_p, log_q), (c, d) = check_together(laws, label, other_label)
     check_possible(log_p, c)
     check_possible(log_q, d)
     p_c, p_d = _take(log_p, c), _take(log_p, d)

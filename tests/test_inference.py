@@ -213,7 +213,7 @@ def test_refusals() -> None:
     refused(nobody, "is 'magic'; it must be 'exact' or 'monte_carlo'.$", method="magic")
     certain = np.full((2, 5, 2), np.log(0.5))
     certain[1, 3] = [0, -np.inf]
-    words = "instance 1: expert 'Dee' is said to have chosen 1, .* zero; raise .*"
+    words = "^expert 'Dee' on instance 1 said 1, .* zero by the marginal of who said it; .* Raise"
     refused([[0] + [-1] * 4, [-1, 0, -1, 1, -1]], words, log_p=certain)
     no_law = np.full((2, 5, 2), np.log(0.6))
     refused(nobody, r"^the observed or target expert.* row \(0, 0\) sums to 1\.2", log_p=no_law)
@@ -224,7 +224,7 @@ def test_refusals() -> None:
     log_p = np.full((2, 5, 2), np.log(0.5))
     log_p[1, 3] = log([1, 0])
     words = (
-        r"instance 1: expert 'Dee' .*chosen 1, .*zero; raise the marginal's floor \(min_proba\)\.$"
+        r"expert 'Dee' on instance 1 said 1, .*zero .*Raise the marginal's floor \(min_proba\)\.$"
     )
     refused([[-1] * 5, [-1, -1, -1, 1, -1]], words, log_p=log_p)
     log_p[1, 3] = np.log([0.5, 0.6])

@@ -387,7 +387,7 @@ def test_what_is_refused(spoil: Callable[..., tuple[Any, ...]], words: str) -> N
 def test_what_cannot_be_said_is_refused_by_name(noise: Noise) -> None:
     log_p = np.log([[[0.5, 0.5, 1e-300]] * 2])
     log_p[0, 1, 2] = -np.inf
-    with pytest.raises(ValueError, match="'e1' on instance 0 said 2, to which the marginal gives"):
+    with pytest.raises(ValueError, match="'e1' on instance 0 said 2, which has probability zero"):
         evidence_of(log_p, [[0, 2]], noise)
 
 
