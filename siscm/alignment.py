@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from pandas.api.types import is_list_like
 
 from siscm.checks import IntArray
 from siscm.marginals import Features
-from siscm.names import find, find_all, gaps, plain
+from siscm.names import as_index, find, find_all, gaps, plain
 from siscm.opinions import NOT_ASKED, Opinions
 from siscm.pairs import check_opinions
 from siscm.partition import group_of
@@ -127,8 +128,8 @@ def align_columns(X: Features, names: list[Any] | None, n_features: int) -> Feat
 def align_observed(
     observed: Opinions | Mapping[Hashable, Any],
     instances: pd.Index[Any],
-    experts: pd.Index[Any],
-    classes: pd.Index[Any],
+    experts: npt.NDArray[Any],
+    classes: npt.NDArray[Any],
 ) -> IntArray:
     """Observed opinions as label codes (n, H), -1 where nobody was asked.
 
@@ -199,14 +200,16 @@ def _label_list(said: Any, instances: pd.Index[Any], expert: Hashable) -> list[A
     return labels
 
 
-def _known(names: list[Any], known: pd.Index[Any], role: str, remedy: str = "") -> IntArray:
+def _known(names: list[Any], known: npt.NDArray[Any], role: str, remedy: str = "") -> IntArray:
     """Codes of names that must have been seen in training."""
     some = f"{[plain(name) for name in known[:10]]}{' ...' if len(known) > 10 else ''}"
     problem = f"was not seen in training; the {role}s known are {some}.{remedy}"
     return find_all(names, known, role, problem)
 
 
-def align_experts(opinions: Opinions, experts: pd.Index[Any], classes: pd.Index[Any]) -> IntArray:
+def align_experts(
+    opinions: Opinions, experts: npt.NDArray[Any], classes: npt.NDArray[Any]
+) -> IntArray:
     """Where each expert of some opinions stands among those of training.
 
     Raises
@@ -215,17 +218,17 @@ def align_experts(opinions: Opinions, experts: pd.Index[Any], classes: pd.Index[
         If an expert is unknown, or the classes are not those of training.
     """
     check_opinions(opinions)
-    if not opinions.classes.equals(classes):
+    if not opinions.classes.equals(as_index(classes)):
         raise ValueError(
             f"the opinions have the classes {list(opinions.classes)}; the model was fitted "
-            f"with {classes.tolist()}. Build them with classes=model.classes_."
+            f"with {list(as_index(classes))}. Build them with classes=model.classes_."
         )
     known = " Keep those of training only: opinions.select(experts=...)."
     return _known(opinions.experts.tolist(), experts, "expert", known)
 
 
 def align_partition(
-    partition: Sequence[Sequence[Hashable]], experts: pd.Index[Any]
+    partition: Sequence[Sequence[Hashable]], experts: Iterable[Hashable]
 ) -> list[list[int]]:
     """Groups of expert ids that a caller gave, as sorted positions in ``experts``.
 

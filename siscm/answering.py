@@ -15,9 +15,7 @@ from siscm.alignment import align_columns, align_features, align_observed
 from siscm.answers import disagreement_table, refuse_other_than_one, second_opinions_table
 from siscm.checks import FloatArray, IntArray
 from siscm.marginals import Features
-from siscm.names import as_index, find
 from siscm.opinions import Opinions
-from siscm.partition import Groups
 
 Observed = Opinions | Mapping[Hashable, Any]
 
@@ -111,28 +109,19 @@ class SecondOpinions(ABC):
         law = self._counterfactual(features, codes, instances)
         return disagreement_table(law, codes, instances, self.experts_)
 
-    def _groups(self) -> Groups:
-        """The partition, as positions in ``experts_``."""
-        experts = as_index(self.experts_)
-        return [find(group, experts, "expert").tolist() for group in self.partition_]
-
     def _aligned(self, X: Any, observed: Observed) -> tuple[Features, IntArray, pd.Index[Any]]:
         """Features and observed codes in the order of the rows of ``X``, and the rows' ids."""
         about = observed.instances if isinstance(observed, Opinions) else None
-        features = self._features(X, about)
         if isinstance(X, pd.DataFrame):
-            instances = X.index
+            features, instances = self._features(X, None), X.index
         else:
+            features = self._features(X, about)
             instances = pd.RangeIndex(len(features)) if about is None else about
-        experts, classes = as_index(self.experts_), as_index(self.classes_)
-        codes = align_observed(observed, instances, experts, classes)
+        codes = align_observed(observed, instances, self.experts_, self.classes_)
         return features, codes, instances
 
     def _features(self, X: Any, instances: pd.Index[Any] | None) -> Features:
-        """Features as in training: the same columns; the caller's rows in the caller's order."""
+        """Features of these instances, with the columns of training; None for the rows as given."""
         check_is_fitted(self)
-        return align_columns(
-            align_features(X, None if isinstance(X, pd.DataFrame) else instances),
-            self.feature_names_in_,
-            self.n_features_in_,
-        )
+        aligned = align_features(X, instances)
+        return align_columns(aligned, self.feature_names_in_, self.n_features_in_)

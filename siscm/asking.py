@@ -227,7 +227,7 @@ def trial(
         training.
     """
     kept = np.flatnonzero(test.n_by_instance >= 3)
-    place = align_experts(test, as_index(model.experts_), as_index(model.classes_))
+    place = align_experts(test, model.experts_, model.classes_)
     labels = np.full((len(kept), len(model.experts_)), NOT_ASKED)
     labels[:, place] = test.labels[kept]
     worth = most(test.votes[kept])

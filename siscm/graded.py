@@ -22,7 +22,7 @@ from siscm.contradictions import Names
 from siscm.inference import check_observed
 from siscm.marginals import Features
 from siscm.model import generators
-from siscm.names import as_index, find_all, given_names, plain
+from siscm.names import find_all, given_names, plain
 from siscm.opinions import Opinions
 from siscm.pairs import check_opinions
 from siscm.partition import group_of
@@ -207,7 +207,7 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
 
     def group_numbers(self) -> IntArray:
         """(H,): the group of each expert, as its place in ``partition_``."""
-        return group_of(self._groups(), range(len(self.experts_)))
+        return group_of(self.partition_, self.experts_)
 
     def _counterfactual(
         self, features: Features, codes: IntArray, instances: pd.Index[Any]
@@ -235,5 +235,4 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
     ) -> tuple[FloatArray, IntArray, Names]:
         """Log-marginals, label codes and names, refused where they do not fit the model."""
         check_is_fitted(self)
-        named = (instances, as_index(self.experts_), as_index(self.classes_))
-        return check_observed(log_p, codes, *([plain(x) for x in given] for given in named))
+        return check_observed(log_p, codes, instances, self.experts_, self.classes_)

@@ -12,12 +12,12 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.validation import check_is_fitted
 
 from siscm import inference
-from siscm.alignment import align_columns, align_experts, align_features, align_partition
+from siscm.alignment import align_experts, align_features, align_partition
 from siscm.answering import SecondOpinions
 from siscm.checks import FloatArray, IntArray, check_count
 from siscm.graph import SimilarityGraph
-from siscm.marginals import Features, all_log_marginals, fit_marginals, opinion_log_marginals
-from siscm.names import as_index, plain
+from siscm.marginals import Features, all_log_marginals, fit_marginals, floor, opinion_log_marginals
+from siscm.names import plain
 from siscm.opinions import Opinions
 from siscm.pairs import check_opinions
 from siscm.partition import greedy
@@ -124,6 +124,7 @@ class GumbelMaxSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # sci
         inference.laws_of(self.method, self.n_samples, sampling_rng)  # refuses now, not later
         check_count(self.n_restarts, "n_restarts")
         features = align_features(X, opinions.instances)
+        floor(np.zeros((0, max(1, opinions.n_classes))), self.min_proba)  # refuses now, not later
         given = (
             None if self.partition is None else align_partition(self.partition, opinions.experts)
         )
@@ -167,13 +168,11 @@ class GumbelMaxSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # sci
             If X and opinions do not align, or an expert is unknown, or the classes are not those
             of training.
         """
+        check_is_fitted(self)
         if opinions is None:
             return self._log_marginals(self._features(X, None))
-        check_is_fitted(self)
-        h = align_experts(opinions, as_index(self.experts_), as_index(self.classes_))
-        features = align_columns(
-            align_features(X, opinions.instances), self.feature_names_in_, self.n_features_in_
-        )
+        h = align_experts(opinions, self.experts_, self.classes_)
+        features = self._features(X, opinions.instances)
         models = [self.expert_models_[i] for i in h]
         return opinion_log_marginals(models, features, opinions, self.min_proba)
 
@@ -183,22 +182,19 @@ class GumbelMaxSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # sci
         return inference.counterfactual_proba(
             self._log_marginals(features),
             codes,
-            self._groups(),
-            experts=[plain(expert) for expert in as_index(self.experts_)],
-            instances=[plain(instance) for instance in instances],
-            classes=[plain(label) for label in as_index(self.classes_)],
+            align_partition(self.partition_, self.experts_),
+            experts=self.experts_,
+            instances=instances,
+            classes=self.classes_,
             method=self.method,
             n_samples=self.n_samples,
             rng=generators(self.random_state)[2],
         )
 
     def _log_marginals(self, features: Features) -> FloatArray:
+        n_classes = len(self.classes_)
         return all_log_marginals(
-            self.expert_models_,
-            features,
-            as_index(self.experts_),
-            len(self.classes_),
-            self.min_proba,
+            self.expert_models_, features, self.experts_, n_classes, self.min_proba
         )
 
 

@@ -34,7 +34,6 @@ from siscm.beyond import deviations
 from siscm.beyond.deviations import LEAST, SLOPE_SPREADS, WIDTHS, Prior
 from siscm.checks import FloatArray, IntArray, check_count
 from siscm.marginals import Features, fit_one, floor, is_numeric, predict_one, seeded, take_rows
-from siscm.names import as_index
 from siscm.opinions import Opinions
 from siscm.pairs import check_opinions
 
@@ -201,11 +200,13 @@ class PooledMarginals(BaseEstimator):  # type: ignore[misc] # scikit-learn has n
         Of instances in training these are not out-of-fold: see ``out_of_fold_``.
         """
         check_is_fitted(self)
+        if opinions is not None:
+            check_opinions(opinions)
         aligned = align_features(X, None if opinions is None else opinions.instances)
         features = align_columns(aligned, self.feature_names_in_, self.n_features_in_)
         f, z = _scores(self.base_, features, len(self.used_)), self._z(features)
         if opinions is not None:
-            expert = align_experts(opinions, as_index(self.experts_), as_index(self.classes_))
+            expert = align_experts(opinions, self.experts_, self.classes_)
             row = opinions.instance_codes
             return self._corrected(f[row], z[row], expert[opinions.expert_codes])
         # One expert at a time: a design for all would take much more memory than the result.

@@ -348,6 +348,7 @@ def test_experts_are_found_by_name_and_labels_must_be_in_the_order_of_training()
 
 def test_groups_that_are_given_are_positions_in_order() -> None:
     assert align_partition([["Cy", "Ann"], ["Bob"]], EXPERTS) == [[0, 2], [1]]
+    assert align_partition([["Bob"], ["Cy", "Ann"]], EXPERTS.to_numpy()) == [[1], [0, 2]]
 
 
 @pytest.mark.parametrize(

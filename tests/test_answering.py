@@ -88,9 +88,3 @@ def test_an_array_has_a_row_for_each_instance_of_the_opinions() -> None:
     with pytest.raises(ValueError, match="X has 2 rows, but the opinions are about 3 instances"):
         model.counterfactual_proba(X.to_numpy()[:2], observed)
     assert model.asked == []
-
-
-def test_groups_are_positions_in_the_order_of_the_partition() -> None:
-    model = Recorder().fit()
-    model.partition_ = [["Bob"], ["Ann"]]
-    assert model._groups() == [[1], [0]]

@@ -579,6 +579,8 @@ def test_what_cannot_be_fitted(data: Any) -> None:
             GumbelMaxSISCM(n_restarts=n).fit(X, opinions)
     with pytest.raises(TypeError, match=r"expert_model is <class .*; .* such as GaussianNB\(\)"):
         GumbelMaxSISCM(LogisticRegression).fit(X, opinions)
+    with pytest.raises(ValueError, match=r"min_proba is 0\.9"):  # before it looks at classifiers
+        GumbelMaxSISCM(LogisticRegression, min_proba=0.9).fit(X, opinions)
     with pytest.raises(ValueError, match="min_proba is None; it must be"):
         GumbelMaxSISCM(min_proba=None).fit(X, opinions)
 

@@ -532,6 +532,8 @@ def test_features_and_opinions_that_do_not_align_are_refused(panel: Any) -> None
         PooledMarginals().fit(np.where(np.arange(90)[:, None] == 3, np.nan, X), opinions)
     with pytest.raises(TypeError, match=r"make it with Opinions\.from_long"):
         PooledMarginals().fit(X, opinions.labels)
+    with pytest.raises(TypeError, match=r"make it with Opinions\.from_long"):
+        PooledMarginals(BASE).fit(X, opinions).log_marginals(X, opinions.to_long())
     nobody = Opinions.from_codes(np.full((5, 2), -1), classes=[0, 1])
     with pytest.raises(ValueError, match=r"0 instance\(s\) have opinions"):
         PooledMarginals().fit(X[:5], nobody)
