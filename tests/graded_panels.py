@@ -10,10 +10,12 @@ import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
 from siscm import Opinions
-from siscm.beyond.chunks import split
+from siscm.beyond.chunks import Source, split
 from siscm.beyond.noises import Noise
 from siscm.beyond.sharing import SharingEvidence
+from siscm.beyond.sharing_errors import errors, fall_if_shifted, interval_ends
 from siscm.beyond.sharing_fit import N_PARTS
+from siscm.partition import Groups
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -63,6 +65,20 @@ def graded_panel(
     said[rng.random(said.shape) >= asked] = -1
     names = [f"e{h}" for h in range(n_experts)]
     return GradedPanel(log_p, Opinions.from_codes(said, experts=names, classes=range(k)))
+
+
+def standard_errors(
+    chunks: Sequence[Source], groups: Groups, a: FloatArray, noise: Noise
+) -> FloatArray:
+    """Of the experts' log-odds, by the sandwich (H,)."""
+    return np.sqrt(np.diag(errors(chunks, groups, a, noise).covariance))
+
+
+def ends_of(
+    chunks: Sequence[Source], groups: Groups, a: FloatArray, evidence: SharingEvidence, noise: Noise
+) -> tuple[FloatArray, FloatArray]:
+    """The ends of the intervals, from the evidence that the sharing was learned from."""
+    return interval_ends(a, errors(chunks, groups, a, noise), fall_if_shifted(evidence, a))
 
 
 def parts_of(panel: GradedPanel, rng: np.random.Generator) -> list[SharingEvidence]:

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pytest
-from graded_panels import graded_panel, parts_of
-from scipy.special import expit, logit
+from graded_panels import ends_of, graded_panel, parts_of, standard_errors
+from scipy.special import logit
 from sklearn.base import BaseEstimator, clone
 from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import NotFittedError
@@ -22,7 +22,6 @@ from siscm import GumbelMaxSISCM, Opinions, gumbel, inference
 from siscm.beyond import ordered, sharing_fit
 from siscm.beyond.noises import Noise
 from siscm.beyond.sharing import MOST, SharingEvidence
-from siscm.beyond.sharing_errors import standard_errors
 from siscm.beyond.sharing_fit import CANDIDATES, N_PARTS
 from siscm.graded import GradedSISCM
 from siscm.pooled import PooledMarginals
@@ -429,9 +428,14 @@ def test_what_is_learned_with_a_given_partition() -> None:
     assert model.partition_ == groups
     assert model.sharing_["sharing"].mean() == pytest.approx(0.8, abs=0.06)
     a = model.sharing_["sharing"].to_numpy()
-    errors = standard_errors([panel.chunk], [[0, 1, 2], [3, 4]], a, "gumbel")
-    np.testing.assert_allclose(model.sharing_["low"], expit(logit(a) - 1.96 * errors))
-    np.testing.assert_allclose(model.sharing_["high"], expit(logit(a) + 1.96 * errors))
+    evidence = SharingEvidence.from_opinions(*panel.chunk).inside([[0, 1, 2], [3, 4]])
+    low, high = ends_of([panel.chunk], [[0, 1, 2], [3, 4]], a, evidence, "gumbel")
+    np.testing.assert_allclose(model.sharing_["low"], low)
+    np.testing.assert_allclose(model.sharing_["high"], high)
+    # Far from 0 and 1 they are those of a normal distribution, or nearly.
+    size = standard_errors([panel.chunk], [[0, 1, 2], [3, 4]], a, "gumbel")
+    np.testing.assert_allclose((logit(a) - logit(low)) / (1.96 * size), 1, atol=0.15)
+    np.testing.assert_allclose((logit(high) - logit(a)) / (1.96 * size), 1, atol=0.15)
     learned = GradedSISCM(KnownMarginals()).fit(X, panel.opinions)
     assert learned.partition_ == learned.likeliest_partition_ == groups
 

@@ -208,6 +208,12 @@ def merged(parts: Sequence[SharingEvidence]) -> SharingEvidence:
     return SharingEvidence(experts, key, sums)
 
 
+def total_log_likelihood(evidence: SharingEvidence, a: FloatArray) -> float:
+    """Of everything said, beside that of strangers, at each expert's sharing (H,)."""
+    pair = np.minimum(a[evidence.first] * a[evidence.second], MOST)
+    return float(evidence.log_likelihood(pair)[0].sum())
+
+
 def _between_nodes(sums: FloatArray, sharing: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Log-likelihoods and derivatives of some pairs, from their rows of sums."""
     # A cubic in t, with λ = MOST sin²(πt/2), which is smooth where the logarithm is steep.

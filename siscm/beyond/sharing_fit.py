@@ -23,8 +23,8 @@ from scipy.special import expit, logit
 from siscm import partition
 from siscm.beyond.chunks import Source, each
 from siscm.beyond.noises import Noise
-from siscm.beyond.sharing import MOST, NODES, SharingEvidence, merged
-from siscm.beyond.sharing_errors import SPREAD, standard_errors
+from siscm.beyond.sharing import MOST, NODES, SharingEvidence, merged, total_log_likelihood
+from siscm.beyond.sharing_errors import SPREAD, errors, fall_if_shifted, interval_ends
 from siscm.checks import FloatArray, IntArray
 from siscm.graph import SimilarityGraph
 from siscm.partition import Groups
@@ -114,12 +114,12 @@ def fit_sharing(
             table = pd.DataFrame({"sharing": a}, index=evidence.experts)
             best, met = likely, len(evidence.key) > 0
             chosen = Sharing(candidate, found, likeliest, table)
+            fall = fall_if_shifted(evidence, a)
         del evidence
     if sharing is None and met:
         a = chosen.table["sharing"].to_numpy()
-        errors = 1.96 * standard_errors(chunks, chosen.groups, a, chosen.noise)
-        chosen.table["low"] = expit(logit(a) - errors)
-        chosen.table["high"] = expit(logit(a) + errors)
+        off = errors(chunks, chosen.groups, a, chosen.noise)
+        chosen.table["low"], chosen.table["high"] = interval_ends(a, off, fall)
     return chosen
 
 
@@ -274,12 +274,6 @@ def experts_sharing(evidence: SharingEvidence) -> FloatArray:
     bounds = [(None, float(logit(np.sqrt(MOST))))] * len(start)
     found = minimize(_minus_posterior, start, (evidence,), "L-BFGS-B", jac=True, bounds=bounds)
     return np.asarray(expit(found.x))
-
-
-def total_log_likelihood(evidence: SharingEvidence, a: FloatArray) -> float:
-    """Of everything said, beside that of strangers, at each expert's sharing (H,)."""
-    pair = np.minimum(a[evidence.first] * a[evidence.second], MOST)
-    return float(evidence.log_likelihood(pair)[0].sum())
 
 
 def _minus_posterior(log_odds: FloatArray, evidence: SharingEvidence) -> tuple[float, FloatArray]:

@@ -15,14 +15,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from distributed import Client, LocalCluster
-from graded_panels import GradedPanel, graded_panel
+from graded_panels import GradedPanel, graded_panel, standard_errors
 from hypothesis import given
 from hypothesis import strategies as st
 
 from siscm import Opinions, SimilarityGraph
 from siscm.beyond.chunks import AHEAD, Chunk, Source, each, split, total
 from siscm.beyond.sharing import SharingEvidence
-from siscm.beyond.sharing_errors import standard_errors
 from siscm.beyond.sharing_fit import fit_sharing
 from siscm.graded import GradedSISCM
 

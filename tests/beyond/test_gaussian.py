@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 import pytest
-from graded_panels import graded_panel
+from graded_panels import graded_panel, standard_errors
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
@@ -20,7 +20,6 @@ from siscm.beyond import gaussian, ordered
 from siscm.beyond.gaussian import TwoOpinions
 from siscm.beyond.noises import pull
 from siscm.beyond.sharing import NODES, SharingEvidence
-from siscm.beyond.sharing_errors import standard_errors
 from siscm.beyond.sharing_fit import experts_sharing
 
 Array = npt.NDArray[np.float64]

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pytest
-from graded_panels import GradedPanel, graded_panel, parts_of
+from graded_panels import GradedPanel, ends_of, graded_panel, parts_of, standard_errors
 from one_by_one import all_partitions
 from scipy.special import expit, logit
 
@@ -20,7 +20,6 @@ from siscm.beyond.chunks import split
 from siscm.beyond.gaussian import TwoOpinions
 from siscm.beyond.noises import Noise, excess
 from siscm.beyond.sharing import MOST, NODES, SharingEvidence
-from siscm.beyond.sharing_errors import standard_errors
 from siscm.beyond.sharing_fit import (
     choose_groups,
     experts_sharing,
@@ -186,13 +185,13 @@ def test_chunks_judge_in_parts_by_their_number() -> None:
     parts = [reduce(add, said[i::4]) for i in range(4)]
     _, groups, evidence = choose_groups(parts, 3, rng=np.random.default_rng(0))
     a = experts_sharing(evidence)
-    errors = 1.96 * standard_errors(chunks, groups, a, "gumbel")
+    low, high = ends_of(chunks, groups, a, evidence, "gumbel")
     _, found, _, table = fit_sharing(chunks, "gumbel", rng=np.random.default_rng(0))
     assert found == groups
     assert table.index.tolist() == panel.opinions.experts.tolist()
     np.testing.assert_array_equal(table["sharing"], a)
-    np.testing.assert_array_equal(table["low"], expit(logit(a) - errors))
-    np.testing.assert_array_equal(table["high"], expit(logit(a) + errors))
+    np.testing.assert_array_equal(table["low"], low)
+    np.testing.assert_array_equal(table["high"], high)
     # What is given is taken.
     apart = [[0, 1, 3], [2, 4], [5]]
     _, found, _, table = fit_sharing(chunks, "gumbel", rng=np.random.default_rng(0), groups=apart)
@@ -252,28 +251,34 @@ def test_it_is_the_most_probable() -> None:
 
 def estimates(
     n_panels: int, n: int, truths: FloatArray | None, noise: Noise = "gumbel"
-) -> tuple[FloatArray, FloatArray]:
-    """Errors of the log-odds, and how large they are said to be: (panels, 6) each.
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Errors of the log-odds, how large they are said to be, and whether intervals hold the truth.
 
-    If truths are None, they are drawn as the estimator supposes: log-odds around a mean.
+    (panels, experts) each. If truths are None, they are drawn as the estimator supposes: log-odds
+    of six around a mean.
     """
-    off, size = np.empty((2, n_panels, 6))
+    n_experts = 6 if truths is None else len(truths)
+    group = [list(range(n_experts))]
+    off, size, held = np.empty((3, n_panels, n_experts))
     for i in range(n_panels):
         rng = np.random.default_rng(i)
         spread = sharing_fit.SPREAD
         a = expit(0.6 + spread * rng.normal(size=6)) if truths is None else truths
-        panel = graded_panel(rng, n, ONE_GROUP, a, noise=noise)
-        found = experts_sharing(evidence_of(panel, noise))
+        panel = graded_panel(rng, n, group, a, noise=noise)
+        evidence = evidence_of(panel, noise)
+        found = experts_sharing(evidence)
         off[i] = logit(found) - logit(a)
-        size[i] = standard_errors([panel.chunk], ONE_GROUP, found, noise)
-    return off, size
+        size[i] = standard_errors([panel.chunk], group, found, noise)
+        low, high = ends_of([panel.chunk], group, found, evidence, noise)
+        held[i] = (low <= a) & (a <= high)
+    return off, size, held
 
 
 def test_intervals_of_experts_who_differ_as_supposed() -> None:
     """Unbiased on average, and 600 intervals cover about 95 % of the truths."""
-    off, size = estimates(100, 120, None)
+    off, _, held = estimates(100, 120, None)
     assert abs(off.mean()) < 3 * off.mean(axis=1).std() / 10
-    assert 0.9 < (np.abs(off) < 1.96 * size).mean() < 0.99
+    assert 0.9 < held.mean() < 0.99
 
 
 @pytest.mark.parametrize("noise", NOISES)
@@ -283,11 +288,54 @@ def test_intervals_of_any_sharing_with_a_weak_prior(
     """Each expert's estimate is right on average where the prior does not pull at it."""
     for module in (sharing_fit, sharing_errors):
         monkeypatch.setattr(module, "SPREAD", 4.0)
-    off, size = estimates(100, 300, np.array([0.3, 0.45, 0.6, 0.7, 0.8, 0.9]), noise)
+    off, size, held = estimates(100, 300, np.array([0.3, 0.45, 0.6, 0.7, 0.8, 0.9]), noise)
     assert (np.abs(np.median(off, axis=0)) < 0.5 * size.mean(axis=0)).all()
-    covered = np.abs(off) < 1.96 * size
-    assert (covered.mean(axis=0) >= 0.88).all()
-    assert 0.9 < covered.mean() < 0.99
+    assert (held.mean(axis=0) >= 0.88).all()
+    assert 0.9 < held.mean() < 0.99
+
+
+@pytest.mark.parametrize(
+    ("n", "sharing", "n_experts"),
+    [(10, 0.8, 2), (30, 0.95, 2), (60, 0.95, 3), (60, 0.95, 6), (60, 0.99, 6), (30, 0.1, 6)],
+)
+@pytest.mark.parametrize("noise", ["gumbel", "gaussian"])
+def test_intervals_cover_near_the_ends_and_with_few_instances(
+    n: int, sharing: float, n_experts: int, noise: Noise
+) -> None:
+    """Where the sharing that is found is often at its bound, and curvature tells nothing."""
+    held = estimates(60, n, np.full(n_experts, np.sqrt(sharing)), noise)[2]
+    assert held.mean() >= 0.9
+
+
+@pytest.mark.parametrize("n", [5, 20, 80])
+def test_two_who_always_agreed_may_have_shared_less(n: int) -> None:
+    """Interval against the likelihood: each further case counts, none makes certain."""
+    p = np.full((n, 2, 2), 0.5)
+    opinions = Opinions.from_codes(np.arange(n)[:, None].repeat(2, axis=1) % 2)
+    evidence = SharingEvidence.from_opinions(np.log(p), opinions)
+    found = experts_sharing(evidence)
+    rows = np.log(np.full((2 * n, 2), 0.5))
+    low, high = ends_of([(rows, opinions)], [[0, 1]], found, evidence, "gumbel")
+    assert (found > 0.999).all()
+    assert (high == 1).all()
+    # Alike in all but their distance from the mean, of which the prior alone knows.
+    pair = np.linspace(0, MOST, 100_000)
+    fallen = n * (np.log1p(MOST) - np.log1p(pair))  # two labels, each with a half: 1 + λ
+    least = pair[fallen < 1.96**2 / 2].min()
+    of_mean = logit(found[0]) - logit(np.sqrt(least))
+    of_distance = 1.96 * sharing_fit.SPREAD / np.sqrt(2)
+    expected = expit(logit(found) - np.hypot(of_mean, of_distance)) if least > 0 else [0, 0]
+    np.testing.assert_allclose(low, expected, rtol=0.1)
+
+
+def test_an_interval_holds_no_sharing_where_nothing_speaks_against_it() -> None:
+    panel = graded_panel(np.random.default_rng(0), 100, ONE_GROUP, np.zeros(6))
+    evidence = evidence_of(panel)
+    found = experts_sharing(evidence)
+    low, high = ends_of([panel.chunk], ONE_GROUP, found, evidence, "gumbel")
+    assert (low == 0).all()
+    assert (high > 0).all()
+    assert (high < 0.7).all()
 
 
 def test_with_more_data_the_prior_matters_less() -> None:
@@ -300,10 +348,10 @@ def test_with_more_data_the_prior_matters_less() -> None:
 @pytest.mark.parametrize(("hers", "others"), [(0.1, 0.8), (0.95, 0.4)])
 def test_somebody_far_from_all_others_is_drawn_out_of_her_interval(hers, others) -> None:
     """Far below them she is said to share more than she does, far above less."""
-    off, size = estimates(20, 120, np.array([hers, *[others] * 5]))
+    off, _, held = estimates(20, 120, np.array([hers, *[others] * 5]))
     towards = np.sign(logit(others) - logit(hers)) * off[:, 0]
     assert (towards > 0).mean() > 0.9
-    missed = (np.abs(off) > 1.96 * size).mean(axis=0)
+    missed = 1 - held.mean(axis=0)
     assert missed[0] > 0.5 > 0.2 > missed[1:].mean()
 
 
@@ -444,7 +492,8 @@ def test_the_likelier_noise_is_taken_and_each_has_the_same_seed(
 
     monkeypatch.setattr(sharing_fit, "_evidence_by_part", of)
     monkeypatch.setattr(sharing_fit, "choose_groups", one_group)
-    monkeypatch.setattr(sharing_fit, "standard_errors", lambda *_: np.ones(3))
+    off = sharing_errors.Errors(np.eye(3), 1.0)
+    monkeypatch.setattr(sharing_fit, "errors", lambda *_: off)
     found = fit_sharing([], rng=np.random.default_rng(0))
     assert (found.noise, found.groups, found.likeliest) == (likelier, [[0, 1, 2]], [[0], [1, 2]])
     assert seeds == [np.random.default_rng(0).random()] * 2
