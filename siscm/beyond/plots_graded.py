@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -82,7 +83,7 @@ def draw_evidence(axes: Axes, sharing: FloatArray, pairs: Mapping[str, FloatArra
         line = pd.Series(values, sharing)
         draw_line(axes, line, i, name, linestyle=_LINES[i], markevery=best)
     axes.set_xlim(0, 1)
-    name_axes(axes, r"sharing $\lambda$", "log-likelihood")
+    name_axes(axes, r"sharing $\lambda$", "log-likelihood above that of strangers")
     legend_above(axes, 1)
 
 
@@ -97,24 +98,25 @@ def draw_found(axes: Axes, sweep: pd.DataFrame) -> None:
     """
     for i, (name, part) in enumerate(sweep.groupby("line", sort=False)):
         ari = part.groupby("m")["ari"]
-        draw_line(axes, ari.mean(), i, name, (ari.min(), ari.max()), linestyle=_LINES[i])
+        look: dict[str, Any] = {"linestyle": _LINES[i], "markersize": 10 - 2 * i}
+        draw_line(axes, ari.mean(), i, name, (ari.min(), ari.max()), fillstyle="none", **look)
     log_axis(axes, sweep["m"])
     axes.set(ylim=(-0.05, 1.05))
     name_axes(axes, "training instances $m$", "adjusted Rand index")
 
 
 def draw_lead(axes: Axes, standings: pd.DataFrame, most: float = 0.1) -> None:
-    """By how much every method's log-loss is above that of graded sharing, with 95 % intervals.
+    """By how much every method's log-loss is above that of graded sharing, the best on top.
 
     Parameters
     ----------
     standings
-        As from :func:`siscm.beyond.contest.standings`, of one weight.
+        As from :func:`siscm.beyond.contest.standings`, of one weight; intervals are of 95 %.
     most
         Methods beyond it get an arrow and their number; the axis ends there, or where the last
         interval of the others does.
     """
-    others = standings[standings.index != GRADED].sort_values("log_loss_more")
+    others = standings[standings.index != GRADED].sort_values("log_loss_more", ascending=False)
     axes.axvline(0, color=GREY, linestyle=":", linewidth=1.5)
     rows = others.reset_index(drop=True)
     beyond = rows["log_loss_more"] > most

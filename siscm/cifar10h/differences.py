@@ -7,6 +7,7 @@ for the two readings and the one taken. The functions for the other readings are
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from typing import Literal
 
@@ -38,8 +39,8 @@ SYNTHETIC = ("sparsity", "edge ratio of 1", "synthetic scoring", "synthetic samp
 """Differences about the synthetic experiment alone."""
 
 
-def effects(data: Cifar10H, prepared: Prepared, done: Experiment) -> pd.DataFrame:
-    """What the other reading of each difference changes in the experiment, in words and figures.
+def measure(data: Cifar10H, prepared: Prepared, done: Experiment) -> list[Effect]:
+    """What the other reading of each difference changes in the experiment.
 
     Takes some seconds. Random numbers have fixed seeds.
 
@@ -47,7 +48,7 @@ def effects(data: Cifar10H, prepared: Prepared, done: Experiment) -> pd.DataFram
     ----------
     data
         Where ``prepared`` comes from. Another filter may ask it for features of more images; if
-        they are missing, the table says how many.
+        they are missing, the effect says how many.
     prepared
         ``prepare(data)``, without other choices.
     done
@@ -55,31 +56,12 @@ def effects(data: Cifar10H, prepared: Prepared, done: Experiment) -> pd.DataFram
 
     Returns
     -------
-    DataFrame
-        All text, a row a reading, its index the ``difference`` (some have two or three other
-        readings), in the order of ``book/differences.md``. Columns: ``taken otherwise``;
-        ``sizes`` that change, ours → other; ``accuracy``, other minus ours in percentage points,
-        for all pairs / same group / different groups, of the rows of Table 1 that the reading is
-        about. Empty where a reading cannot touch sizes or accuracy. Where groups change, the last
-        two scenarios hold other pairs than ours. The last rows: what drawing changes (paper and
-        code draw, we compute); and, after the list, all of the released code's readings together
-        (its prior that divides taken to be the opinions'), and for scale, other seeds of Algorithm
-        1.
+    list of Effect
+        One a reading (some differences have two or three), in the order of
+        ``book/differences.md``. The last ones: what drawing changes (paper and code draw, we
+        compute); and, after the list, all of the released code's readings together (its prior
+        that divides taken to be the opinions'), and for scale, other seeds of Algorithm 1.
     """
-    rows = [
-        {
-            "difference": effect.difference,
-            "taken otherwise": effect.otherwise,
-            "sizes": _sizes_in_words(effect.sizes),
-            "accuracy": "; ".join(filter(None, [_accuracy_in_words(effect.accuracy), effect.note])),
-        }
-        for effect in measure(data, prepared, done)
-    ]
-    return pd.DataFrame(rows).set_index("difference")
-
-
-def measure(data: Cifar10H, prepared: Prepared, done: Experiment) -> list[Effect]:
-    """The figures behind :func:`effects`, from the same arguments."""
     ours = Replay(prepared, done)
     graph = done.model.graph_
     one_noise = released.compare_with_one_noise(graph)
@@ -103,7 +85,7 @@ def measure(data: Cifar10H, prepared: Prepared, done: Experiment) -> list[Effect
 
 
 def _none(difference: str, reason: str) -> Effect:
-    return Effect(difference, "", note=f"no effect here: {reason}")
+    return Effect(difference, "", note=reason)
 
 
 def _filter(ours: Replay, data: Cifar10H, joined: Literal["or", "and"]) -> Effect:
@@ -225,10 +207,58 @@ def _seeds(ours: Replay) -> Effect:
     return Effect("for scale", words, sizes, pd.concat(scores))
 
 
+def sizes_table(measured: Sequence[Effect]) -> pd.DataFrame:
+    """What each reading changes in sizes, ours → other, where it can touch them.
+
+    Returns
+    -------
+    DataFrame
+        Text, a row a reading: index ``difference`` and ``taken otherwise``, column ``sizes``,
+        with the reason where a reading is counted but not fitted.
+    """
+    rows = {
+        (effect.difference, effect.otherwise): "; ".join(
+            filter(None, [_sizes_in_words(effect.sizes), effect.note])
+        )
+        for effect in measured
+        if not effect.sizes.empty
+    }
+    index = pd.MultiIndex.from_tuples(rows, names=["difference", "taken otherwise"])
+    return pd.DataFrame({"sizes": list(rows.values())}, index)
+
+
+def accuracy_table(measured: Sequence[Effect]) -> pd.DataFrame:
+    """What each reading changes in accuracy: other minus ours, in percentage points.
+
+    Where groups change, the last two scenarios hold other pairs than ours.
+
+    Returns
+    -------
+    DataFrame
+        Text, a row a reading and model of Table 1 that it is about: index ``difference``,
+        ``taken otherwise``, ``model``; a column a scenario.
+    """
+    rows = {
+        (effect.difference, effect.otherwise, SHORT[str(rule)]): part.apply(_points)
+        for effect in measured
+        if not effect.accuracy.empty
+        for rule, part in effect.accuracy.groupby(level=0, sort=False)
+    }
+    index = pd.MultiIndex.from_tuples(rows, names=["difference", "taken otherwise", "model"])
+    return pd.DataFrame(list(rows.values()), index)
+
+
+def untouched(measured: Sequence[Effect]) -> dict[str, list[str]]:
+    """The differences without an effect on this experiment, by the reason."""
+    found: dict[str, list[str]] = {}
+    for effect in measured:
+        if effect.sizes.empty and effect.accuracy.empty:
+            found.setdefault(effect.note, []).append(effect.difference)
+    return found
+
+
 def _sizes_in_words(sizes: pd.DataFrame) -> str:
     """Ours → other, or the lowest and highest of several, for sizes that change."""
-    if sizes.empty:
-        return ""
     changed = sizes[(sizes["ours"] != sizes.drop(columns="ours").T).any()]
     parts = []
     for name, row in changed.iterrows():
@@ -238,20 +268,12 @@ def _sizes_in_words(sizes: pd.DataFrame) -> str:
     return "; ".join(parts) or "unchanged"
 
 
-def _accuracy_in_words(accuracy: pd.DataFrame) -> str:
-    """Percentage points in the three scenarios, rule by rule."""
-    parts = []
-    for name, rows in accuracy.groupby(level=0, sort=False):
-        points = " / ".join(_points(rows[scenario]) for scenario in rows)
-        unchanged = (rows.isna() | (rows == 0)).all(axis=None)
-        parts.append(f"{SHORT[str(name)]} {'unchanged' if unchanged else points}")
-    return "; ".join(parts)
-
-
 def _points(values: pd.Series[float]) -> str:
     """A difference, or the lowest and highest of several; a dash where a scenario has no pair."""
     if values.isna().all():
         return "–"
+    if (values.dropna() == 0).all():
+        return "unchanged"
     low, high = (f"{100 * end:+.1f}" for end in (values.min(), values.max()))
     words = low if low == high else f"{low} to {high}"
     return words.replace("+0.0", "0.0").replace("-0.0", "0.0").replace("-", "−")

@@ -11,7 +11,16 @@ from matplotlib.axes import Axes
 
 from siscm.checks import IntArray
 from siscm.cifar10h.agreement import ALONE, GROUPED
-from siscm.compendium.plots import BLUE, GREY, ORANGE, draw_square, legend_above, name_rows
+from siscm.compendium.plots import (
+    ALIKE,
+    APART,
+    BLUE,
+    GREY,
+    ORANGE,
+    draw_square,
+    legend_above,
+    name_rows,
+)
 from siscm.evaluation import SCENARIOS
 from siscm.graph import SimilarityGraph
 from siscm.partition import group_of
@@ -24,7 +33,7 @@ _MEETINGS = {
     "5 to 49": "#6fb0d9",
     "50 and more": "#014e7f",
 }
-_STATES = {"neither": "#f2f2f2", "in one group": BLUE, "in violation": ORANGE}
+_STATES = {"neither": "#f2f2f2", "in one group": ALIKE, "in violation": APART}
 
 
 def draw_rivals(axes: Axes, accuracy: pd.DataFrame) -> None:
@@ -47,25 +56,34 @@ def draw_rivals(axes: Axes, accuracy: pd.DataFrame) -> None:
     axes.legend(loc="lower center", bbox_to_anchor=(0.3, 1), ncols=2, frameon=False)
 
 
-def draw_shared(axes: Axes, shared: pd.Series[int], chance: pd.Series[float]) -> None:
+def draw_shared(left: Axes, right: Axes, shared: pd.Series[int], chance: pd.Series[float]) -> None:
     """How many images two annotators share, beside what random images for each would give.
 
     Parameters
     ----------
+    left, right
+        For as many images as are shared by chance, and a few more; and for the others. They have
+        one vertical axis.
     shared
         Pairs of annotators by images shared, as in :class:`siscm.cifar10h.image_sets.HiddenSets`.
     chance
         The same, expected if everybody saw images drawn for her alone.
     """
     images, pairs = shared.index.to_numpy(), shared.to_numpy()
-    axes.bar(images, pairs, width=1, linewidth=0, color=BLUE, label="in this file")
     kept = chance[chance >= 1]
-    axes.plot(
+    border = 1.5 * kept.index.max() + 0.5
+    most = 1.1 * max(border, images.max(), chance.index.max())
+    for axes, limits in ((left, (-0.6, border)), (right, (border, most))):
+        here = (images > limits[0]) & (images < limits[1])
+        width = 0.9 if axes is left else (most - border) / 25  # else it could not be seen
+        axes.bar(images[here], pairs[here], width, color=BLUE, label="in this file")
+        axes.set(yscale="log", xlim=limits)
+    left.plot(
         kept.index, kept, color=ORANGE, linewidth=2.5, linestyle="--", label="if drawn for each"
     )
-    axes.set_yscale("log")
-    axes.set(xlabel="images that two annotators share", ylabel="pairs of annotators")
-    legend_above(axes, 2, fontsize=None)
+    left.set(xlabel="images that two annotators share", ylabel="pairs of annotators")
+    right.set_xlabel("and beyond")
+    legend_above(left, 2, fontsize=None)
 
 
 def draw_meetings(
@@ -100,8 +118,12 @@ def draw_meetings(
     state = np.where(graph.violations[square] > 0, 2, np.where(same, 1, 0))
     draw_square(left, meetings, _MEETINGS, ncols=2, title="images judged by both")
     draw_square(right, state, _STATES, ncols=2, title="what came of it")
+    borders = np.flatnonzero(np.diff(number[order])) + 0.5
     for axes in (left, right):
-        axes.set_xlabel("experts, by image set")
+        axes.set_xlabel("experts; lines part image sets")
+        for draw in (axes.axhline, axes.axvline):
+            for border in borders:
+                draw(border, color="black", linewidth=0.4)
     return order
 
 
@@ -113,8 +135,11 @@ def draw_profiles(axes: Axes, profiles: pd.DataFrame) -> None:
     profiles
         As from :func:`siscm.cifar10h.agreement.profiles`.
     """
-    kinds = ((False, BLUE, "none", "in the counts"), (True, "white", ORANGE, "missing from them"))
-    for group, marker, size in ((GROUPED, "o", 50), (ALONE, "s", 70)):
+    kinds = (
+        (False, BLUE, "none", "in the published counts"),
+        (True, "white", ORANGE, "missing from them"),
+    )
+    for group, marker, size in ((GROUPED, "o", 26), (ALONE, "s", 60)):
         for missing, edge, face, words in kinds:
             kept = profiles[(profiles["group"] == group) & (profiles["left out"] == missing)]
             axes.scatter(
@@ -124,7 +149,7 @@ def draw_profiles(axes: Axes, profiles: pd.DataFrame) -> None:
                 s=size,
                 facecolor=face,
                 edgecolor=edge,
-                linewidth=1.6,
+                linewidth=1,
                 label=f"{group}, {words}",
             )
     axes.set(
@@ -152,4 +177,4 @@ def draw_likeness(axes: Axes, likeness: Mapping[str, Any]) -> None:
         axes.scatter(values.mean(), place, marker="|", s=420, color=ORANGE, linewidth=3)
     axes.axvline(0, color=GREY, linestyle=":")
     name_rows(axes, names)
-    axes.set(xlim=(-0.15, 1.05), xlabel="adjusted Rand index (1, the same groups)")
+    axes.set(xlim=(-0.15, 1.05), xlabel="adjusted Rand index (0, as by chance; 1, the same)")

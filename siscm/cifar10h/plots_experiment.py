@@ -48,7 +48,12 @@ def draw_per_expert(axes: Axes, x: pd.Series[float], y: pd.Series[float], most: 
     cells = count_cells(x, y)
     edges = np.append(cells.index, 1.0)
     mesh = axes.pcolormesh(
-        edges, edges, np.ma.masked_equal(cells.to_numpy().T, 0), cmap=_DARKER, vmin=0, vmax=most
+        edges,
+        edges,
+        np.ma.masked_equal(cells.to_numpy().T, 0),
+        cmap=_DARKER,
+        vmin=1,
+        vmax=max(most, 2),
     )
     axes.plot([0, 1], [0, 1], color=ORANGE, linewidth=1.5, linestyle="--")
     above, on, below = sides(x, y)

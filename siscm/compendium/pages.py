@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 import pandas as pd
 
 from siscm.compendium.kinds import BANNERS, COLOURS, LABELS, Data
@@ -116,7 +117,10 @@ def table(
     small = f"<br><small>{html.escape(note)}</small>" if note else ""
     sentences = frame.map(lambda cell: isinstance(cell, str) and len(cell) > LONG).any(axis=None)
     words = " siscm-words" if sentences else ""
-    body = _INTERVAL.sub(r"[\1,&nbsp;\2]", frame.to_html(index=index, border=0, na_rep=""))
+    frame = frame.map(_cell)
+    named = any([*frame.index.names, *frame.columns.names])  # else a row of its own, without words
+    body = frame.to_html(index=index, index_names=named, border=0, na_rep="")
+    body = _INTERVAL.sub(r"[\1,&nbsp;\2]", body)
     if alarm is not None:
         cell = f"<td>{html.escape(alarm)}</td>"
         body = body.replace(cell, cell.replace("<td>", f'<td class="siscm-alarm" {ALARM_STYLE}>'))
@@ -127,6 +131,13 @@ def table(
             [f"[{LABELS[kind]}] {caption}", frame.to_string(index=index, na_rep=""), note]
         ).rstrip(),
     )
+
+
+def _cell(value: Any) -> Any:
+    """Thousands parted by commas, percent signs set off; all else as it is."""
+    if isinstance(value, int | np.integer) and not isinstance(value, bool):
+        return f"{value:,}"
+    return _spaced(value) if isinstance(value, str) else value
 
 
 def source(function: Callable[..., Any]) -> Markdown:

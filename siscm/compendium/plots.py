@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
+from matplotlib.markers import CARETDOWN, CARETUP, MarkerStyle
 from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator, StrMethodFormatter
 
@@ -18,6 +19,9 @@ from siscm.partition import Step
 
 BLUE, ORANGE, GREY, PALE = "#0173b2", "#de8f05", "#8c8c8c", "#d9d9d9"
 """Colours that survive colour blindness; lines and marks also differ in shape or place."""
+
+ALIKE, APART = "#9fd0ee", "#9a4a00"
+"""Of cells that fill an area: pale and dark, so that grey print keeps them apart, too."""
 
 GROUP_COLOURS = (BLUE, ORANGE, "#029e73", "#cc78bc", "#ca9161", "#56b4e9")
 LINE_COLOURS, MARKERS = (*GROUP_COLOURS, "black"), "osD^vPx"
@@ -87,7 +91,7 @@ def name_axes(axes: Axes, x: str, y: str = "", percent: str = "") -> None:
     axes.set_xlabel(x, fontsize=10)
     axes.set_ylabel(y, fontsize=10)
     for which in percent:
-        words = FuncFormatter(lambda x, _: f"{100 * x:.6g}%".replace("-", "\N{MINUS SIGN}"))
+        words = FuncFormatter(lambda x, _: f"{100 * x:.6g} %".replace("-", "\N{MINUS SIGN}"))
         getattr(axes, f"{which}axis").set_major_formatter(words)
 
 
@@ -150,8 +154,9 @@ def draw_shared_noise(
         axes.scatter(labels, start, marker="o", facecolor="white", edgecolor="black", zorder=3)
         colours = np.where(labels == says, ORANGE, GREY)
         axes.vlines(labels, start, end, color=colours, linewidth=np.where(labels == says, 4.0, 1.8))
-        for kept, marker in ((u > 0, "^"), (u <= 0, "v")):
-            axes.scatter(labels[kept], end[kept], marker=marker, s=70, c=colours[kept])
+        for kept, tip in ((u > 0, CARETUP), (u <= 0, CARETDOWN)):  # placed by their tips
+            look = MarkerStyle(tip)
+            axes.scatter(labels[kept], end[kept], marker=look, s=70, c=colours[kept])
         axes.annotate(
             f"says {says}", (says, end[says]), (0, 10), textcoords="offset points", ha="center"
         )
@@ -178,26 +183,23 @@ def draw_law(left: Axes, right: Axes, p: FloatArray, q: FloatArray, label: int) 
     right.plot(t, 1 / s**2, color="black")
     for j, knot in enumerate(theta):
         height = np.maximum(p, knot * q).sum()
-        left.plot(knot, height, marker="o", color=ORANGE if j == label else GREY)
+        marker, colour = ("D", ORANGE) if j == label else ("o", GREY)
+        left.plot(knot, height, marker, color=colour)
         left.annotate(
             rf"$\theta_{j}$", (knot, height), (-4, 7), textcoords="offset points", ha="right"
         )
-    for d, hatch in zip(np.argsort(theta), ("", "//", "xx", "..", "oo"), strict=False):
-        if theta[d] < theta[label]:
-            inside = (t >= theta[d]) & (t <= theta[label])
-            right.fill_between(
-                t[inside],
-                1 / s[inside] ** 2,
-                facecolor=GROUP_COLOURS[d],
-                alpha=0.35,
-                edgecolor="black",
-                linewidth=0,
-                hatch=hatch,
-                label=rf"says {d}: $q_{d} \times$ area from $\theta_{d}$",
-            )
+        right.axvline(knot, color=GREY, linestyle=":", linewidth=1)
+    possible = [d for d in np.argsort(theta) if theta[d] < theta[label]]
+    for depth, d in enumerate(possible, start=1):
+        inside = (t >= theta[d]) & (t <= theta[label])
+        right.fill_between(t[inside], 1 / s[inside] ** 2, color=PALE, linewidth=0)
+        words = rf"says {d}: $q_{d} \times$ area over this span"
+        span = pd.Series(-0.07 * depth / s[0] ** 2, theta[[d, label]])
+        draw_line(right, span, d, words, marker="|", markersize=12, linewidth=2.5)
     left.set(xlabel=r"$t$", ylabel=r"$S(t)$", title=r"$S$ is linear between its knots")
-    right.set(xlabel=r"$t$", ylabel=r"$1/S(t)^2$", title=f"areas, when {label} was observed")
-    right.set_ylim(bottom=0)
+    right.set(xlabel="knots", ylabel=r"$1/S(t)^2$", title=f"areas, when {label} was observed")
+    right.set_xticks(theta, [rf"$\theta_{j}$" for j in range(len(theta))])
+    right.axhline(0, color="black", linewidth=0.8)
     right.legend(fontsize=9, loc="upper right")
 
 
@@ -262,9 +264,9 @@ def _draw_experts(axes: Axes, experts: Sequence[Hashable], colours: Sequence[str
 def draw_pairs(axes: Axes, graph: SimilarityGraph, order: IntArray) -> None:
     """Every pair of a large panel as one cell: an edge, a violation, or never together."""
     state = np.where(graph.edges, 1, np.where(graph.violations > 0, 2, 0))[np.ix_(order, order)]
-    colours = {"never together": "#f2f2f2", "can be similar": BLUE, "in violation": ORANGE}
+    colours = {"never together": "#f2f2f2", "joined by an edge": ALIKE, "in violation": APART}
     draw_square(axes, state, colours, ncols=3)
-    axes.set(xlabel="expert", ylabel="expert")
+    axes.set(xlabel="experts, in a common order", ylabel="the same experts")
 
 
 def draw_square(

@@ -183,10 +183,11 @@ def draw_learned(upper: Axes, middle: Axes, lower: Axes, frame: pd.DataFrame) ->
     for axes, column in ((upper, "ari"), (middle, "lost")):
         for i, name in enumerate(MARGINALS, start=-1):
             draw_line(axes, mean[column][name], i, name, **dashed.get(name, {}))
-    for i, model in enumerate(("fitted", "planted", "singletons")):
+    models = ("fitted", "groups found"), ("planted", "true groups"), ("singletons", "alone")
+    for i, (model, words) in enumerate(models):
         for name in ("logit", TRUE):
-            look = dashed.get(name, {})
-            draw_line(lower, mean[f"zero_one_{model}"][name], i, f"{model}, {name}", **look)
+            look = {"markersize": 10 - 2 * i} | dashed.get(name, {})  # one shows around another
+            draw_line(lower, mean[f"zero_one_{model}"][name], i, f"{words}, {name}", **look)
     for axes, words, percent in (
         (upper, "ARI with the planted groups", ""),
         (middle, "similar pairs lost", "y"),

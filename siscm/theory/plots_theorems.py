@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.ticker import PercentFormatter
 
 from siscm.checks import FloatArray, IntArray
 from siscm.compendium.plots import (
@@ -18,6 +17,7 @@ from siscm.compendium.plots import (
     draw_line,
     finish_lines,
     log_axis,
+    name_axes,
 )
 from siscm.theory.false_alarms import NOT_SIMILAR, SIMILAR
 
@@ -30,6 +30,7 @@ def draw_three_steps(
     posterior: FloatArray,
     answers: IntArray,
     law: FloatArray,
+    other: str,
 ) -> None:
     """A counterfactual as abduction, action and prediction, side by side.
 
@@ -43,6 +44,8 @@ def draw_three_steps(
         What the other expert says under each noise when she is asked, (n_noise,).
     law
         What the other would have said: probabilities of the labels, (k,).
+    other
+        The other expert's name.
     """
     first, second, third = all_axes
     noises, labels = np.arange(len(prior)), np.arange(len(law))
@@ -53,13 +56,13 @@ def draw_three_steps(
     possible = posterior > 0
     for kept, face, edge in ((possible, ORANGE, ORANGE), (~possible, "white", GREY)):
         second.scatter(noises[kept], answers[kept], s=90, facecolor=face, edgecolor=edge, zorder=3)
-    second.set(title="2. Action", xlabel="noise $u$", ylabel="other says", xticks=noises)
+    second.set(title="2. Action", xlabel="noise $u$", ylabel=f"{other} says", xticks=noises)
     second.set(yticks=labels, ylim=(-0.5, len(law) - 0.5), xlim=(-0.6, len(prior) - 0.4))
     third.barh(labels, law, height=0.5, color=BLUE)
     for label, chance in enumerate(law):
         third.text(chance + 0.03, label, f"{chance:.2f}", va="center", fontsize=10)
     third.set(title="3. Prediction", xlabel="probability", yticks=labels, xlim=(0, 1.25))
-    third.set(ylabel="other would have said", ylim=(-0.5, len(law) - 0.5), xticks=[0, 0.5, 1])
+    third.set(ylabel=f"{other} would have said", ylim=(-0.5, len(law) - 0.5), xticks=[0, 0.5, 1])
     for axes in all_axes:
         axes.grid(visible=False)
 
@@ -86,10 +89,9 @@ def draw_apart(all_axes: Sequence[Axes], apart: pd.DataFrame) -> None:
             axes.fill_between(mean.index, low, high, color=LINE_COLOURS[i], alpha=0.15, linewidth=0)
             size = 9 - 2 * i  # so that one shows around another
             draw_line(axes, mean, i, talk, linestyle=_STYLES[i], markersize=size, fillstyle="none")
-        axes.set(title=f"{asked} experts asked", xlabel="strength of talk", xlim=(-0.03, 1.03))
-        axes.set(xticks=[0, 0.5, 1], ylim=(-0.03, 1))
-        for axis in (axes.xaxis, axes.yaxis):
-            axis.set_major_formatter(PercentFormatter(1))
+        axes.set(title=f"{asked} experts asked", xlim=(-0.03, 1.03), ylim=(-0.03, 1))
+        axes.set_xticks([0, 0.5, 1])
+        name_axes(axes, "strength of talk", percent="xy")
         axes.legend(frameon=False, fontsize=9, loc="upper left")
 
 
@@ -156,13 +158,17 @@ def draw_second_opinions(
             bars = axes.barh(places + shift, law[c], height=0.38, color=colour, label=label)
             for bar in bars:
                 bar.set(edgecolor="black", hatch=hatch)
-            words = [f"{chance:.0%}" if chance > 0 else "never" for chance in law[c]]
+            words = [
+                f"{100 * chance:.0f}\N{NO-BREAK SPACE}%" if chance > 0 else "never"
+                for chance in law[c]
+            ]
             axes.bar_label(bars, words, padding=3)
         axes.set_title(f"h said {names[c]}", fontsize=10)
         axes.set(xlim=(0, 1.2), xticks=[0, 0.5, 1])
-        axes.xaxis.set_major_formatter(PercentFormatter(1))
+        name_axes(axes, "probability", percent="x")
         axes.grid(axis="y", visible=False)
     all_axes[0].set_yticks(places, names)
+    all_axes[0].set_ylabel("h′ would have said", fontsize=10)
     all_axes[0].set_ylim(len(names) - 0.5, -0.5)  # the first label at the top
     all_axes[0].legend(loc="lower center", bbox_to_anchor=(0.5, 1.1), ncols=2, frameon=False)
 

@@ -75,5 +75,5 @@ def test_the_lead_is_told_in_numbers_where_it_leaves_the_figure(axes):
     )
     plots.draw_lead(axes, standings)
     assert 0.13 < axes.get_xlim()[1] < 0.14  # the end of the interval is seen
-    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["marginals", "copy"]
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["copy", "marginals"]
     assert [text.get_text() for text in axes.texts] == ["0.70"]

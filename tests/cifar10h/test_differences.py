@@ -18,7 +18,13 @@ from siscm import Opinions, SimilarityGraph, evaluation
 from siscm.baselines import RULES, Rule
 from siscm.cifar10h import differences, released, replay
 from siscm.cifar10h.counts import label_counts
-from siscm.cifar10h.differences import Effect, effects, measure
+from siscm.cifar10h.differences import (
+    Effect,
+    accuracy_table,
+    measure,
+    sizes_table,
+    untouched,
+)
 from siscm.cifar10h.experiment import PAPERS_RULES, Experiment, run
 from siscm.cifar10h.pipeline import Cifar10H, Prepared, prepare
 from siscm.cifar10h.preprocessing import preprocess
@@ -80,11 +86,6 @@ def measured(data: Cifar10H, prepared: Prepared, done: Experiment) -> list[Effec
     return measure(data, prepared, done)
 
 
-@pytest.fixture(scope="module")
-def table(data: Cifar10H, prepared: Prepared, done: Experiment) -> pd.DataFrame:
-    return effects(data, prepared, done)
-
-
 def of(measured: list[Effect], difference: str, otherwise: str = "") -> Effect:
     (found,) = (
         effect
@@ -94,11 +95,11 @@ def of(measured: list[Effect], difference: str, otherwise: str = "") -> Effect:
     return found
 
 
-def test_the_table_has_the_rows_of_the_list_in_its_order(table: pd.DataFrame) -> None:
+def test_effects_are_those_of_the_list_in_its_order(measured: list[Effect]) -> None:
     rows = re.findall(r"^\| ([^|]+?) \|", LIST.read_text("utf-8"), re.MULTILINE)
     listed = rows[rows.index("difference") + 1 :]
     assert len(listed) == 16
-    shown = list(dict.fromkeys(table.index))
+    shown = list(dict.fromkeys(effect.difference for effect in measured))
     assert [name for name in shown if name in listed] == listed
     assert [name for name in shown if name not in listed] == [
         "both of these",
@@ -114,16 +115,20 @@ def test_the_list_points_to_the_table() -> None:
     assert "\n(differences-measured)=\n" in audit.read_text("utf-8")
 
 
-def test_what_cannot_matter_here_says_so(measured: list[Effect], table: pd.DataFrame) -> None:
+def test_what_cannot_matter_here_is_in_no_table_but_told_with_its_reason(
+    measured: list[Effect],
+) -> None:
     silent = [*differences.SYNTHETIC, "adjusted Rand index", "figure of groups"]
-    for name in silent:
-        effect = of(measured, name)
-        assert effect.sizes.empty
-        assert effect.accuracy.empty
-        assert table.loc[name, "accuracy"].startswith("no effect here: ")
-    told = table.drop(index=silent)["accuracy"]
-    assert not told.str.contains("no effect").any()
-    assert (told != "").all()
+    told = untouched(measured)
+    assert [name for names in told.values() for name in names] == silent
+    assert told["synthetic experiment only"] == list(differences.SYNTHETIC)
+    assert len(told) == 3
+    others = [effect for effect in measured if effect.difference not in silent]
+    readings = [(effect.difference, effect.otherwise) for effect in others]
+    assert list(dict.fromkeys(i[:2] for i in accuracy_table(measured).index)) == readings
+    sized = [(e.difference, e.otherwise) for e in others if not e.sizes.empty]
+    assert sizes_table(measured).index.tolist() == sized
+    assert 0 < len(sized) < len(readings)
 
 
 def test_the_panel_has_groups_and_violations(done: Experiment) -> None:
@@ -274,12 +279,15 @@ def test_missing_features_and_too_many_experts_are_said(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     lacking = replace(data, missing=lambda images: images[:3])
-    rows = effects(lacking, prepared, done).loc["expert filter"]
-    assert rows["accuracy"].tolist() == ["needs features of 3 more images"] * 2
-    assert rows["sizes"].str.startswith("experts 8 → 9").all()
+    filters = measure(lacking, prepared, done)[:2]
+    rows = sizes_table(filters)["sizes"]
+    assert len(rows) == 2
+    assert rows.str.startswith("experts 8 → 9").all()
+    assert rows.str.endswith("; needs features of 3 more images").all()
+    assert accuracy_table(measure(lacking, prepared, done)).index[0][0] != "expert filter"
     monkeypatch.setattr(differences, "MOST_EXPERTS", 2)
-    rows = effects(data, prepared, done).loc["expert filter"]
-    assert (rows["accuracy"] == "counted only: too many experts to fit here").all()
+    rows = sizes_table(measure(data, prepared, done)[:2])["sizes"]
+    assert rows.str.endswith("; counted only: too many experts to fit here").all()
 
 
 def test_the_papers_and_is_taken_in_either_way(
@@ -508,7 +516,7 @@ def test_scaling_to_an_interval_does_nothing_to_a_gaussian(measured: list[Effect
     assert effect.accuracy.abs().max(axis=None) < 0.005
 
 
-def test_seeds_span_a_range(measured: list[Effect], table: pd.DataFrame) -> None:
+def test_seeds_span_a_range(measured: list[Effect]) -> None:
     effect = of(measured, "for scale")
     assert len(effect.accuracy) == len(SEEDS)
     assert effect.sizes.shape == (7, 1 + len(SEEDS))
@@ -526,19 +534,26 @@ def test_in_words() -> None:
         index=list(PAPERS_RULES[:2]),
         columns=SCENARIOS,
     )
-    words = differences._accuracy_in_words(accuracy)
-    assert words == "SI-SCM +1.2 / 0.0 / –; GNB unchanged"
+    words = accuracy_table([Effect("scaling", "other", accuracy=accuracy)])
+    assert words.columns.tolist() == SCENARIOS
+    assert words.index.tolist() == [("scaling", "other", "SI-SCM"), ("scaling", "other", "GNB")]
+    assert words.to_numpy().tolist() == [["+1.2", "0.0", "–"], ["unchanged", "unchanged", "–"]]
     several = pd.DataFrame(
         [[-0.01, 0.0, 0.1], [0.02, 0.0, 0.1]], index=[PAPERS_RULES[0]] * 2, columns=SCENARIOS
     )
-    assert differences._accuracy_in_words(several) == "SI-SCM −1.0 to +2.0 / 0.0 / +10.0"
+    words = accuracy_table([Effect("for scale", "seeds", accuracy=several)])
+    assert words.iloc[0].tolist() == ["−1.0 to +2.0", "unchanged", "+10.0"]
     several.iloc[0, 0] = np.nan  # with one seed there is no such pair
-    assert differences._accuracy_in_words(several) == "SI-SCM +2.0 / 0.0 / +10.0"
+    words = accuracy_table([Effect("for scale", "seeds", accuracy=several)])
+    assert words.iloc[0].tolist() == ["+2.0", "unchanged", "+10.0"]
 
 
 def test_the_same_every_time(
-    data: Cifar10H, prepared: Prepared, done: Experiment, table: pd.DataFrame
+    data: Cifar10H, prepared: Prepared, done: Experiment, measured: list[Effect]
 ) -> None:
-    pd.testing.assert_frame_equal(effects(data, prepared, done), table)
+    again = measure(data, prepared, done)
+    pd.testing.assert_frame_equal(sizes_table(again), sizes_table(measured))
+    table = accuracy_table(measured)
+    pd.testing.assert_frame_equal(accuracy_table(again), table)
     assert set(RULES) - set(PAPERS_RULES), "rules of no row of Table 1 stay out"
-    assert not table["accuracy"].str.contains("copy").any()
+    assert set(table.index.get_level_values("model")) == {"SI-SCM", "GNB", "GNB + CNB"}

@@ -31,14 +31,21 @@ def test_rivals_stand_by_accuracy_on_all_pairs(axes: Axes) -> None:
     assert [text.get_text() for text in axes.get_legend().get_texts()] == list(SCENARIOS)
 
 
-def test_shared_images_are_bars_beside_chance(axes: Axes) -> None:
+def test_shared_images_are_bars_beside_chance_and_beyond() -> None:
     shared = pd.Series([50, 40, 7], index=[0, 1, 20])
     chance = pd.Series([60.0, 30.0, 7.0, 0.2], index=[0, 1, 2, 3])
-    plots.draw_shared(axes, shared, chance)
-    bars = {bar.get_x() + 0.5: bar.get_height() for bar in axes.patches}
-    assert bars == {0: 50, 1: 40, 20: 7}
-    assert axes.lines[0].get_xdata().tolist() == [0, 1, 2]  # less than one pair is not drawn
-    assert axes.get_yscale() == "log"
+    figure, (left, right) = plt.subplots(1, 2, sharey=True)
+    plots.draw_shared(left, right, shared, chance)
+    plt.close(figure)
+    bars = [
+        {round(bar.get_x() + bar.get_width() / 2, 9): bar.get_height() for bar in axes.patches}
+        for axes in (left, right)
+    ]
+    assert bars == [{0: 50, 1: 40}, {20: 7}]
+    assert left.lines[0].get_xdata().tolist() == [0, 1, 2]  # less than one pair is not drawn
+    assert left.get_yscale() == right.get_yscale() == "log"
+    assert left.get_xlim()[1] == right.get_xlim()[0]  # no place lies in neither, or in both
+    assert 2 < left.get_xlim()[1] < 20 < right.get_xlim()[1]
 
 
 def test_meetings_are_ordered_by_image_set() -> None:
@@ -53,6 +60,11 @@ def test_meetings_are_ordered_by_image_set() -> None:
         left, right, graph, [["a", "c"], ["b"], ["d"]], {"a": 5, "b": 1, "c": 5, "d": 1}
     )
     plt.close(figure)
+    for axes in (left, right):  # a line between the two sets, across and upwards
+        assert [(line.get_xdata()[0], line.get_ydata()[0]) for line in axes.lines] == [
+            (0, 1.5),
+            (1.5, 0),
+        ]
     assert order.tolist() == [1, 3, 0, 2]  # b, d, a, c
     meetings, state = (np.asarray(axes.images[0].get_array()) for axes in (left, right))
     assert meetings.tolist() == [[0, 1, 1, 0], [1, 0, 0, 0], [1, 0, 0, 3], [0, 0, 3, 0]]
@@ -73,9 +85,9 @@ def test_profiles_show_every_expert_once_and_name_nobody(axes: Axes) -> None:
     plots.draw_profiles(axes, table)
     drawn = {part.get_label(): np.asarray(part.get_offsets()).tolist() for part in axes.collections}
     assert drawn == {
-        "in a group, in the counts": [[0.9, 0]],
+        "in a group, in the published counts": [[0.9, 0]],
         "in a group, missing from them": [[0.3, 4]],
-        "alone, in the counts": [],
+        "alone, in the published counts": [],
         "alone, missing from them": [[0.2, 12]],
     }
     counted, *missing = [part for part in axes.collections if len(part.get_offsets())]

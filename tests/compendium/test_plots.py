@@ -56,9 +56,18 @@ def test_law_shades_the_labels_that_can_be_said():
     figure, (left, right) = plt.subplots(1, 2)
     p, q = np.array([0.5, 0.3, 0.2]), np.array([0.3, 0.3, 0.4])
     plots.draw_law(left, right, p, q, label=1)
-    shaded = [c.get_label() for c in right.collections]
-    assert len(shaded) == 1
-    assert shaded[0].startswith("says 2")
+    theta = p / q
+    spans = {
+        line.get_label(): line.get_xdata() for line in right.lines if "says" in line.get_label()
+    }
+    ((words, span),) = spans.items()
+    assert words.startswith("says 2")
+    np.testing.assert_array_equal(span, theta[[2, 1]])
+    (area,) = right.collections
+    inside = area.get_paths()[0].vertices[:, 0]
+    np.testing.assert_allclose((inside.min(), inside.max()), theta[[2, 1]], atol=0.01)
+    observed = [line for line in left.lines if line.get_marker() == "D"]
+    assert [line.get_xdata()[0] for line in observed] == [theta[1]]
     plt.close(figure)
 
 
@@ -105,4 +114,6 @@ def test_a_line_has_bars_to_both_ends_upwards_or_across(axes):
 def test_percents_have_the_digits_that_they_need(axes):
     plots.name_axes(axes, "share", "rise", percent="xy")
     words = [axes.xaxis.get_major_formatter()(x, 0) for x in (0.05, 0.975, 0.1 + 0.2, -0.2, 0)]
-    assert words == ["5%", "97.5%", "30%", "\N{MINUS SIGN}20%", "0%"]
+    assert words == [
+        f"{x}\N{NO-BREAK SPACE}%" for x in ("5", "97.5", "30", "\N{MINUS SIGN}20", "0")
+    ]

@@ -131,7 +131,10 @@ def test_learned_shows_means_by_training_instances() -> None:
             np.testing.assert_allclose(line.get_ydata(), mean.loc[line.get_label(), column])
             assert line.get_xdata().tolist() == [10, 400]
     lines = {line.get_label(): line for line in all_axes[2].lines}
-    assert list(lines) == [f"{model}, {name}" for model in models for name in ("logit", "true")]
+    words = ("groups found", "true groups", "alone")
+    assert list(lines) == [f"{model}, {name}" for model in words for name in ("logit", "true")]
+    sizes = [line.get_markersize() for line in lines.values()][::2]
+    assert sizes == sorted(set(sizes), reverse=True)  # else one would hide another
     for (label, line), (model, name) in zip(
         lines.items(), itertools.product(models, ("logit", "true")), strict=True
     ):

@@ -20,7 +20,10 @@ mpl.use("agg")
 def test_the_three_steps_are_posterior_answers_and_law() -> None:
     figure, axes = plt.subplots(1, 3, layout="constrained")
     prior, posterior = np.array([0.5, 0.3, 0.2]), np.array([0.0, 0.6, 0.4])
-    plots.draw_three_steps(axes, prior, posterior, np.array([0, 1, 0]), np.array([0.4, 0.6]))
+    answers, law = np.array([0, 1, 0]), np.array([0.4, 0.6])
+    plots.draw_three_steps(axes, prior, posterior, answers, law, "Bob")
+    labels = [panel.get_ylabel() for panel in axes]
+    assert labels == ["probability", "Bob says", "Bob would have said"]
     figure.canvas.draw()
     heights = [bar.get_height() for bar in axes[0].patches]
     assert heights == [*prior, *posterior]
@@ -75,7 +78,9 @@ def test_false_alarms_are_a_line_an_error_and_a_line_a_number_of_cases() -> None
     for axes, ticks in ((left, ["1", "40"]), (right, ["20", "300"])):
         assert axes.get_xscale() == "log"
         assert [label.get_text() for label in axes.get_xticklabels()] == ticks
-        assert [label.get_text() for label in axes.get_yticklabels()][-1] == "100%"
+        assert [label.get_text() for label in axes.get_yticklabels()][
+            -1
+        ] == "100\N{NO-BREAK SPACE}%"
         legend = axes.get_legend()
         names = [text.get_text() for text in legend.get_texts()]
         assert names == [line.get_label() for line in axes.lines]
@@ -113,7 +118,7 @@ def test_second_opinions_are_a_panel_a_label_said_and_a_bar_a_kind_of_expert() -
         assert {bar.get_hatch() for bar in strange} != {bar.get_hatch() for bar in alike}
         words = [text.get_text() for text in axes.texts]
         assert words.count("never") == (similar[c] == 0).sum()
-        assert f"{stranger[c, 0]:.0%}" in words
+        assert f"{100 * stranger[c, 0]:.0f}\N{NO-BREAK SPACE}%" in words
         # A bar lies where the axis names its label.
         named = dict(zip(axes.get_yticks(), ["yes", "no"], strict=True))
         for bar, name in zip(alike, ["yes", "no"], strict=True):
