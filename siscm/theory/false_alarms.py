@@ -185,7 +185,8 @@ def squared_error(learned: FloatArray, true: FloatArray) -> FloatArray:
 
 def _at_least_one(rates: FloatArray, meetings: Sequence[int]) -> FloatArray:
     """Chance of a violation among the first so many cases, whose noises are independent."""
-    return np.asarray(1 - np.cumprod(1 - rates, axis=-1)[..., np.asarray(meetings) - 1])
+    none = np.cumprod(np.insert(1 - rates, 0, 1, axis=-1), axis=-1)  # among none, for sure
+    return np.asarray(1 - none[..., np.asarray(meetings)])
 
 
 def _tidy(chances: FloatArray, keys: Mapping[str, Sequence[Hashable]]) -> pd.DataFrame:

@@ -34,6 +34,12 @@ def distance(scm: FiniteSCM, asked: Experts) -> float:
         Mean over features, ordered pairs of the experts and labels c, these weighted by how likely
         h says them when asked alone. Labels that she cannot say in one of the two worlds are left
         out: there, one of the questions does not arise.
+
+    Raises
+    ------
+    ValueError
+        If fewer than two are asked; or if there is no label that an expert can say in both worlds,
+        so that the two questions never both arise.
     """
     if len(asked) < 2:
         raise ValueError(f"asked holds {len(asked)} expert(s); it takes two for one to influence.")
@@ -46,6 +52,11 @@ def distance(scm: FiniteSCM, asked: Experts) -> float:
             would = counterfactual(scm, x, alone, {h: c}, instead, other)
             distances.append(np.abs(says - would).sum() / 2)
             weights.append(p[c])
+    if not distances:
+        raise ValueError(
+            f"no label can be said by one of the experts {sorted(asked)} both alone and together "
+            "with the others: the two questions never both arise, and have no distance."
+        )
     return float(np.average(distances, weights=weights))
 
 

@@ -162,6 +162,18 @@ def test_chance_after_some_cases_worked_by_hand() -> None:
     assert chances(four, NOT_SIMILAR)[0, 0] == pytest.approx(1 - 1 / 16)
 
 
+def test_on_no_case_nobody_violates() -> None:
+    """With one case in common alarms are raised; with none, none can be."""
+    drawn = false_alarms.by_meetings(np.random.default_rng(0), [0.3], (0, 1, 10), n_pairs=5)
+    learned = false_alarms.by_training_size(np.random.default_rng(0), [20], (0, 10), n_pairs=5)
+    for table in (drawn, learned):
+        nothing = table["meetings"] == 0
+        assert (table.loc[nothing, "chance"] == 0).all()
+        assert (table.loc[~nothing, "chance"] > 0).all()
+    one = false_alarms.by_meetings(np.random.default_rng(0), [0.3], [0], n_pairs=2)
+    assert one["chance"].tolist() == [0, 0]
+
+
 def test_the_standard_error_is_how_much_seeds_differ() -> None:
     tables = [
         false_alarms.by_meetings(np.random.default_rng(seed), [0.3], [10], n_pairs=30)

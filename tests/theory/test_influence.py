@@ -38,6 +38,15 @@ def test_a_label_that_cannot_be_said_together_is_left_out():
     assert distance(scm, BOTH) == pytest.approx(1.0)  # expert 1 would have said 1, and says 0
 
 
+def test_without_a_label_said_alone_and_together_there_is_no_distance():
+    """Alone, both say 0; as soon as the other is asked too, both say 1."""
+    scm = FiniteSCM.from_mechanism(
+        lambda asked: np.full((1, 2, len(asked)), len(asked) - 1), np.array([0.5, 0.5]), 2, 2
+    )
+    with pytest.raises(ValueError, match=r"no label .* experts \[0, 1\] both alone and together"):
+        distance(scm, BOTH)
+
+
 def test_the_gap_is_none_without_talk_and_grows_with_its_strength():
     found = by_strength(np.random.default_rng(0), (0.0, 0.2, 0.5, 1.0), n_models=8)
     assert len(found) == 2 * 3 * 4 * 8
