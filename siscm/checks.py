@@ -53,42 +53,30 @@ def check_together(
     Raises
     ------
     ValueError
-        As :func:`check_log_distribution`, :func:`check_labels` and :func:`check_leading_axes`.
+        As :func:`check_log_distribution` and :func:`check_labels`; if two marginals have different
+        numbers of classes, for a single one must not stand for all; or if the leading axes do not
+        fit together.
     """
     log_p = [check_log_distribution(law, whose) for whose, law in laws.items()]
-    k = log_p[0].shape[-1]
+    k, other = log_p[0].shape[-1], log_p[-1].shape[-1]
     codes = [check_labels(label, k) for label in labels]
-    leading = check_leading_axes(log_p[0], log_p[-1], *codes)
-    return (
-        [np.broadcast_to(law, (*leading, k)) for law in log_p],
-        [np.broadcast_to(code, leading) for code in codes],
-    )
-
-
-def check_leading_axes(
-    log_p: FloatArray, log_q: FloatArray, *labels: npt.NDArray[Any]
-) -> tuple[int, ...]:
-    """The leading axes (...) to which two log-marginals (..., k) and labels (...) broadcast.
-
-    Raises
-    ------
-    ValueError
-        If the two have different numbers of classes: a single one must not stand for all. Or if
-        the leading axes do not fit together.
-    """
-    if log_p.shape[-1] != log_q.shape[-1]:
+    if k != other:
         raise ValueError(
-            f"one expert's marginal has {log_p.shape[-1]} classes and the other's "
-            f"{log_q.shape[-1]}; both need the same classes."
+            f"one expert's marginal has {k} classes and the other's {other}; both need the same "
+            "classes."
         )
-    shapes = [log_p.shape[:-1], log_q.shape[:-1], *(y.shape for y in labels)]
+    shapes = [log_p[0].shape[:-1], log_p[-1].shape[:-1], *(code.shape for code in codes)]
     try:
-        return np.broadcast_shapes(*shapes)
+        leading = np.broadcast_shapes(*shapes)
     except ValueError:
         raise ValueError(
             f"marginals (..., k) and labels (...) have leading axes {shapes}, which do not fit "
             "together; give each the same rows, or a single one for all."
         ) from None
+    return (
+        [np.broadcast_to(law, (*leading, k)) for law in log_p],
+        [np.broadcast_to(code, leading) for code in codes],
+    )
 
 
 def check_possible(

@@ -16,13 +16,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from siscm.checks import (
-    FloatArray,
-    check_labels,
-    check_leading_axes,
-    check_log_distribution,
-    check_possible,
-)
+from siscm.checks import FloatArray, check_possible, check_together
 
 _LEAST = 1e-12
 """Of an interval beside its distance to 0 or 1: shorter ones would be rounding, or nothing."""
@@ -60,14 +54,11 @@ def counterfactual_probabilities(
     >>> counterfactual_probabilities(np.log([0.2, 0.8]), np.log([0.5, 0.5]), 1).round(3)
     array([0.375, 0.625])
     """
-    log_p = check_log_distribution(log_p_observed, "observed")
-    log_q = check_log_distribution(log_p_target, "target")
-    code = check_labels(label, log_p.shape[-1])
-    leading = check_leading_axes(log_p, log_q, code)
-    said = np.broadcast_to(code, leading)[..., None]
-    log_p = np.broadcast_to(log_p, (*leading, log_p.shape[-1]))
-    check_possible(log_p, said[..., 0])
-    low, high = (np.take_along_axis(end, said[..., None], axis=-2) for end in intervals(log_p))
+    laws = {"observed": log_p_observed, "target": log_p_target}
+    (log_p, log_q), (code,) = check_together(laws, label)
+    check_possible(log_p, code)
+    said = code[..., None, None]
+    low, high = (np.take_along_axis(end, said, axis=-2) for end in intervals(log_p))
     first, last = intervals(log_q)
     overlap = np.maximum(np.minimum(high, last) - np.maximum(low, first), 0).sum(axis=-1)
     total = overlap.sum(axis=-1, keepdims=True)
