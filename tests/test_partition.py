@@ -579,6 +579,20 @@ def test_refining_step_by_step() -> None:
     assert partition.refine(costs, [[0, 1, 2]]) == [[0], [1], [2]]
 
 
+def test_refining_takes_the_move_that_helps_most() -> None:
+    """Edges 0-3 (-1), 3-2 (-3), 2-1 (-1), everybody alone: 2 joins 3, and nothing helps any more.
+
+    Had 0 moved first because her move helps too, she would have joined 3, then 1 joined 2: -2 in
+    all, from where no single move leads to -3, for 2 has no edge to 0, nor 3 to 1.
+    """
+    weights = np.zeros((4, 4))
+    weights[0, 3] = weights[1, 2] = -1
+    weights[2, 3] = -3
+    graph = graph_of(weights + weights.T, weights + weights.T < 0)
+    assert partition.refine(graph, [[0], [1], [2], [3]]) == [[0], [1], [2, 3]]
+    assert partition.refine(graph, [[0, 3], [1, 2]]) == [[0, 3], [1, 2]]
+
+
 def test_refining_knows_rounding_from_gain() -> None:
     """2 is worth 0.3 to 0, and 0.1 + 0.2 to the others, which is above 0.3 in doubles only."""
     weights, edges = np.full((4, 4), -1.0), np.ones((4, 4), dtype=bool)

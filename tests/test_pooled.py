@@ -666,3 +666,20 @@ def test_a_refit_that_fails_leaves_what_was_learned_before(panel: Any) -> None:
     with pytest.raises(ValueError, match="too many"):
         model.fit(X, Opinions.from_codes(np.where(opinions.labels > 0, opinions.labels, -1)))
     np.testing.assert_array_equal(model.log_marginals(X[:5]), before)
+
+
+def test_a_refit_that_fails_half_way_leaves_what_was_learned_before(panel: Any) -> None:
+    """Every fold is small enough, all of it is not: labels and components are new by then."""
+    X, opinions, _ = panel
+    few = opinions.select(instances=opinions.instances[:20])
+    model = PooledMarginals(Fails()).fit(X[:20], few)
+    learned, before = dict(vars(model)), model.log_marginals(X[:5])
+    n = int(np.searchsorted(opinions.n_by_instance.cumsum(), 110))
+    two_labels = np.where(opinions.labels > 0, opinions.labels, 2)[:n]
+    again = Opinions.from_codes(np.where(opinions.labels[:n] < 0, -1, two_labels))
+    assert 100 < len(again) < 120  # a fifth is left out of each fold
+    with pytest.raises(ValueError, match="too many"):
+        model.fit(1000 * X[:n], again)
+    assert vars(model).keys() == learned.keys()
+    assert all(vars(model)[name] is value for name, value in learned.items())
+    np.testing.assert_array_equal(model.log_marginals(X[:5]), before)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from functools import partial, reduce
 from operator import add
@@ -173,6 +174,16 @@ def test_choosing_by_what_was_left_out() -> None:
     assert groups == [[0, 1, 2], [3, 4, 5]]
     whole = evidence_of(panel).inside(groups)
     np.testing.assert_allclose(evidence.values, whole.values, atol=1e-9)
+
+
+def test_evidence_takes_the_bytes_for_a_pair_that_the_docstring_says() -> None:
+    text = " ".join(str(fit_sharing.__doc__).split())
+    (promised,) = re.findall(r"at most ([\d,]+) bytes for every pair of experts who met", text)
+    evidence = evidence_of(graded_panel(np.random.default_rng(0), 9, ONE_GROUP, [0.5] * 6))
+    arrays = [value for value in vars(evidence).values() if isinstance(value, np.ndarray)]
+    assert len(arrays) == 2
+    n_bytes = sum(array.nbytes for array in arrays)
+    assert n_bytes == int(promised.replace(",", "")) * len(evidence.key)
 
 
 def test_chunks_judge_in_parts_by_their_number() -> None:
