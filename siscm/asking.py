@@ -85,7 +85,8 @@ def prospects(
     Raises
     ------
     TypeError
-        If the model is another one. The paper's is this one at Gumbel noise and a sharing of 1.
+        If the model is another one, or ``codes`` are no array but ``{expert: label}``, say. The
+        paper's model is this one at Gumbel noise and a sharing of 1.
     ValueError
         If the arguments do not fit each other or the model; or if the opinions at hand are
         impossible together, which takes a sharing of 1.

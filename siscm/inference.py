@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal
 
@@ -20,7 +20,7 @@ from siscm.checks import (
 from siscm.contradictions import Names, refusal
 from siscm.gumbel import counterfactual_probabilities, monte_carlo_probabilities
 from siscm.names import plain
-from siscm.opinions import NOT_ASKED
+from siscm.opinions import NOT_ASKED, Opinions
 from siscm.partition import group_of
 from siscm.posterior import monte_carlo_law, shared_law
 
@@ -100,8 +100,15 @@ def check_observed(
 ) -> tuple[FloatArray, IntArray, Names]:
     """Log-marginals (n, H, k), label codes (n, H) and names, refused where they do not fit.
 
-    Parameters and errors as for :func:`counterfactual_proba`.
+    Parameters and errors as for :func:`counterfactual_proba`; names of labels in their place are a
+    TypeError.
     """
+    if isinstance(labels, Mapping | Opinions):
+        raise TypeError(
+            f"the labels are a {type(labels).__name__}; they must be codes (instances, experts), "
+            f"{NOT_ASKED} where nobody was asked, in the order of the log-marginals, such as "
+            "opinions.labels."
+        )
     log_p = check_log_distribution(log_marginals, "observed or target")
     codes = np.asarray(np.ma.filled(labels, NOT_ASKED))
     if log_p.ndim != 3 or codes.shape != log_p.shape[:2]:

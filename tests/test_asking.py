@@ -319,6 +319,17 @@ def test_codes_that_are_no_opinions_are_refused(panel, model, codes, words) -> N
         model.infer(log_p, np.array(codes), ["case"])
 
 
+def test_opinions_by_name_are_refused(panel, model) -> None:
+    log_p = model.log_marginals(panel.X)
+    for named, kind in (({0: 1}, "dict"), (panel.opinions, "Opinions")):
+        words = rf"the labels are a {kind}; they must be codes .* such as opinions\.labels"
+        with pytest.raises(TypeError, match=words):
+            value_of_asking(model, log_p, named)
+        with pytest.raises(TypeError, match=words):
+            model.infer(log_p, named, panel.opinions.instances)
+    assert len(value_of_asking(model, log_p, panel.opinions.labels)) == 0  # all have spoken
+
+
 def test_what_is_about_other_experts_or_no_logarithm_is_refused(panel, model, at_hand) -> None:
     log_p = model.log_marginals(panel.X)
     with pytest.raises(ValueError, match=r"marginal in row \(0, 0\) sums to .* pass log-prob"):

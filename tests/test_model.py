@@ -658,13 +658,20 @@ def test_disagreement_with_a_certain_answer() -> None:
 
 
 @pytest.mark.parametrize(
-    ("observed", "count"),
-    [({}, 0), ({"Ann": "lo", "Bob": "lo"}, 2), ({"Ann": ["lo"] * (N - 1) + [None]}, 0)],
+    ("observed", "count", "row"),
+    [
+        ({}, 0, 0),
+        ({"Ann": "lo", "Bob": "lo"}, 2, 0),
+        ({"Ann": ["lo"] * (N - 1) + [None]}, 0, N - 1),
+        ({"Ann": ["lo"] * 7 + [None] * 2 + ["lo"] * (N - 9)}, 0, 7),
+    ],
 )
 def test_ranking_needs_one_opinion_an_instance(
-    data: Any, fitted: GumbelMaxSISCM, observed: Any, count: int
+    data: Any, fitted: GumbelMaxSISCM, observed: Any, count: int, row: int
 ) -> None:
-    words = rf"instance 'case \d\d' has {count} observed opinions; ranking who disagrees needs ex"
+    """The error names the first instance that has not."""
+    name = data[0].index[row]
+    words = rf"instance '{name}' has {count} observed opinions; ranking who disagrees needs ex"
     with pytest.raises(ValueError, match=words):
         fitted.rank_disagreement(data[0], observed)
 

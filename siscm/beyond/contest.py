@@ -99,10 +99,22 @@ def contest(model: GradedSISCM, X: pd.DataFrame, train: Opinions, test: Opinions
 
     Raises
     ------
+    TypeError
+        If the model is another one, or X no table.
     ValueError
         If both parts hold one instance, their experts or classes differ, no two opinions of a part
         are about one instance, all training opinions are alike, or an instance has no features.
     """
+    if not isinstance(model, GradedSISCM):
+        raise TypeError(
+            f"model is a {type(model).__name__}; it must be a GradedSISCM, whose marginals serve "
+            "all methods. siscm.evaluation scores the paper's."
+        )
+    if not isinstance(X, pd.DataFrame):
+        raise TypeError(
+            f"X is a {type(X).__name__}; it must be a DataFrame indexed by instance, for train and "
+            "test each take their rows from it: pd.DataFrame(X, index=ids)."
+        )
     _refuse_unlike(train, test)
     asked = train.instances.append(test.instances)
     if not (known := asked.isin(X.index)).all():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 from strategies import log_normalised
 
-from siscm import Opinions, gumbel
+from siscm import GumbelMaxSISCM, Opinions, gumbel
 from siscm.baselines import Pairs, Rule
 from siscm.beyond.contest import (
     GRADED,
@@ -20,6 +21,7 @@ from siscm.beyond.contest import (
     fit_regression,
     fit_times_table,
     graded,
+    judged,
     methods,
     standings,
 )
@@ -273,6 +275,23 @@ def test_each_method_is_its_rule_learned_from_training_alone(world: World, noise
         assert (found[name, "right"] == (law.argmax(axis=1) == truth)).all()
 
 
+def test_ties_go_to_the_first_class(world: World) -> None:
+    """Where a rule has no favourite, or two, it is right if the first of them was said."""
+
+    def none(pairs: Pairs) -> Array:
+        return np.full(pairs.log_p_target.shape, 1 / K)
+
+    def last_two(pairs: Pairs) -> Array:
+        return np.tile([0.2, 0.4, 0.4], (len(pairs.label), 1))
+
+    log_p = of(world, world.test)
+    _, truth = pairs_of(log_p, world.test)
+    found = judged({"none": none, "last two": last_two}, log_p, world.test)
+    assert set(truth) == {0, 1, 2}
+    assert found["none", "right"].tolist() == (truth == 0).tolist()
+    assert found["last two", "right"].tolist() == (truth == 1).tolist()
+
+
 # --- nothing is learned from the test ---------------------------------------------------------
 
 
@@ -363,6 +382,18 @@ def test_parts_that_do_not_go_together_are_refused(world: World) -> None:
         contest(GradedSISCM(known), world.X, world.train, lonely)
     with pytest.raises(ValueError, match="nothing to infer"):
         contest(GradedSISCM(known), world.X, world.train, world.opinions(N_TRAIN, N_TRAIN))
+
+
+@pytest.mark.parametrize("other", [GumbelMaxSISCM(), PooledMarginals(), None])
+def test_another_model_is_refused_before_anything_is_learned(world: World, other: Any) -> None:
+    words = f"model is a {type(other).__name__}; it must be a GradedSISCM"
+    with pytest.raises(TypeError, match=words):
+        contest(other, world.X, world.train, world.test)
+
+
+def test_features_without_ids_are_refused_before_anything_is_learned(world: World) -> None:
+    with pytest.raises(TypeError, match="X is a ndarray; it must be a DataFrame indexed by inst"):
+        contest(GradedSISCM(), world.X.to_numpy(), world.train, world.test)
 
 
 # --- standings --------------------------------------------------------------------------------
