@@ -3,19 +3,22 @@
 import importlib.util
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from unittest.mock import ANY
 
 import nbformat
 import pytest
 from test_provenance import run_on_the_real_file
 
 from siscm.cifar10h.features import cache_file
-from siscm.compendium import provenance
+from siscm.compendium import pages, provenance
+from siscm.compendium.kinds import Data
 from siscm.data.sources import RAW
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -340,6 +343,44 @@ def test_every_page_says_which_data_it_shows_and_asks_no_outside_host(
     assert 'rel="stylesheet" type="text/css" href="http' not in page
     assert (html / "_static" / "mathjax.js").stat().st_size > 1_000_000
     assert (html / "index.html").exists()
+
+
+@pytest.mark.parametrize("setting", ["simulated", "real"])
+def test_a_page_of_own_files_is_not_called_what_the_build_is(
+    setting: str, small_book: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page on the reader's own files says so in the bar too, and no other page does."""
+
+    def page(title: str, kind: Data | None) -> nbformat.NotebookNode:
+        shown = {"text/html": pages.banner(kind).markup, "text/plain": repr(pages.banner(kind))}
+        output = nbformat.v4.new_output("execute_result", data=shown, execution_count=1)
+        cells = [
+            nbformat.v4.new_markdown_cell(f"# {title}"),
+            nbformat.v4.new_code_cell("pages.banner(kind)", outputs=[output], execution_count=1),
+        ]
+        language = {"name": "python", "pygments_lexer": "ipython3"}
+        return nbformat.v4.new_notebook(cells=cells, metadata={"language_info": language})
+
+    monkeypatch.setenv("SISCM_DATA", setting)
+    monkeypatch.setenv("SISCM_DATA_DIR", str(small_book / "data"))
+    own, other = page("Own", "own"), page("Other", None)
+    monkeypatch.setattr(build, "execute_all", lambda *_: {"01_own": own, "02_other": other})
+    (small_book / "book" / "intro.md").write_text("# Introduction\n")
+    with (small_book / "_toc.yml").open("a") as toc:
+        toc.write("chapters:\n  - file: notebooks/01_own\n  - file: notebooks/02_other\n")
+
+    assert build.main(["html", "--root", str(small_book)]) == 0
+
+    html = small_book / "_build" / ("html-real" if setting == "real" else "html")
+    bars = {}
+    for name in ("notebooks/01_own", "notebooks/02_other", "book/intro"):
+        text = (html / f"{name}.html").read_text("utf-8")
+        (bars[name],) = re.findall(r'<span class="siscm-data siscm-data-(\w+)">([^<]*)', text)
+    assert bars["notebooks/01_own"] == ("own", ANY)
+    assert "YOUR data" in bars["notebooks/01_own"][1]
+    assert "SIMULATED" not in bars["notebooks/01_own"][1]
+    assert bars["book/intro"] == bars["notebooks/02_other"]
+    assert "SIMULATED" in bars["book/intro"][1]
 
 
 @pytest.mark.parametrize("address", ["", "https://github.com/example/siscm"])

@@ -1,5 +1,7 @@
 """Sphinx extension of this book: a bar that names the data, numbers, no outside host, the API."""
 
+from typing import Any
+
 import numpy as np
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -9,6 +11,7 @@ import siscm
 from siscm import GumbelMaxSISCM, partition
 from siscm.cifar10h import released
 from siscm.cifar10h.pipeline import experiment_kind
+from siscm.compendium.kinds import LABELS
 from siscm.compendium.pages import expected
 from siscm.data.registry import setting
 
@@ -17,14 +20,29 @@ ANNOUNCEMENTS = {
     "real": "This build shows REAL data: opinions of real people, from the published files.",
     "mixed": "REAL panels and counts, but a SIMULATED twin of CIFAR-10H's raw file: look at each "
     "table's and figure's mark.",
+    "own": "This page shows YOUR data: the files that you named, but where a table or a figure is "
+    "marked otherwise.",
 }
 
 
 def announce_the_data(app: Sphinx, config: Config) -> None:
     """Put a bar on top of every page that says which data this build shows."""
     data = "mixed" if setting() == "real" and experiment_kind() == "twin" else setting()
-    bar = f'<span class="siscm-data siscm-data-{data}">{ANNOUNCEMENTS[data]}</span>'
-    config.html_theme_options["announcement"] = bar
+    config.html_theme_options["announcement"] = _bar(data)
+
+
+def announce_own_files(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    """Let the bar say what the page's own banner does, if that names the reader's own files."""
+    shown = doctree.findall(nodes.raw) if doctree else ()
+    banners = [html for html in map(nodes.raw.astext, shown) if 'class="siscm-banner"' in html]
+    if banners and all(LABELS["own"].upper() in html for html in banners):
+        context["theme_announcement"] = _bar("own")
+
+
+def _bar(data: str) -> str:
+    return f'<span class="siscm-data siscm-data-{data}">{ANNOUNCEMENTS[data]}</span>'
 
 
 def link_the_repository(app: Sphinx, config: Config) -> None:
@@ -115,6 +133,7 @@ def link_the_notation(app: Sphinx, doctree: nodes.document, docname: str) -> Non
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect each to its moment."""
     app.connect("config-inited", announce_the_data)
+    app.connect("html-page-context", announce_own_files)
     app.connect("config-inited", link_the_repository)
     app.connect("config-inited", quote_numbers)
     app.connect("config-inited", drop_thebe)
