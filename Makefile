@@ -3,10 +3,23 @@ SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 
-# The first of these that is new enough; `make PYTHON=... book` decides otherwise.
+# The first of these that is new enough and can make an environment, which Debian's cannot without
+# its package python3-venv; `make PYTHON=... book` decides otherwise.
 PYTHON ?= $(shell for python in python3.11 python3 python; do \
-	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+	$$python -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
 	&& echo $$python && break; done)
+
+# Before an environment is made: what is wrong with the Python that should make it.
+VENV_PACKAGE := on Debian and Ubuntu: apt-get install python3-venv
+define SUITS
+@test -n "$(PYTHON)" || { echo "siscm needs Python 3.11 or newer that can make environments, and \
+	found none: install it ($(VENV_PACKAGE)), or name one with make PYTHON=/path/to/python3.11" >&2; exit 1; }
+@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "siscm needs \
+	Python 3.11 or newer, and $(PYTHON) is not: name one with make PYTHON=/path/to/python3.11" >&2; exit 1; }
+@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "$(PYTHON) cannot make \
+	environments, for it lacks venv or ensurepip: install them ($(VENV_PACKAGE)), or name another with \
+	make PYTHON=/path/to/python3.11" >&2; exit 1; }
+endef
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -89,7 +102,7 @@ endef
 test: $(INSTALLED) $(FONTS)  ## all tests: package, doctests, repository, stored notebooks
 	$(call TEST,$(VENV))
 
-test-quick: $(INSTALLED)  ## tests of the package only, without slow ones, stop at the first failure
+test-quick: $(INSTALLED)  ## tests without slow ones, without those of build and repository; stop at the first failure
 	$(SIMULATED) $(ONE_THREAD) $(BIN)/python -m pytest $(PARALLEL) --exitfirst --quiet \
 		-m 'not real_data and not slow' --ignore tests/test_book_build.py --ignore tests/test_repository.py
 
@@ -114,8 +127,11 @@ mutation: $(MUTATION_INSTALLED)  ## break the core modules in many small ways: d
 		$(MUTATION)/bin/python -m mutmut run '$(MUTANTS)'
 	$(MUTATION)/bin/python tests/mutation_score.py
 
-# Two runs of the released code were made for this project: no address has them.
-NO_RUNS := $(if $(wildcard $(SISCM_DATA_DIR)/reference),,--ignore tests/test_reference.py)
+# Two runs of the released code were made for this project: no address has them. Where they are
+# missing, what reads them is left out, with a word.
+NO_RUNS = $$(folder=$$($(BIN)/python -c 'from siscm.data import registry; print(registry.data_folder())'); \
+	test -d "$$folder/reference" || { echo "no runs of the released code in $$folder/reference: \
+	tests/test_reference.py is left out" >&2; echo --ignore tests/test_reference.py; })
 
 test-real: $(INSTALLED)  ## the tests that read the real files (SISCM_DATA_DIR says where they are)
 	$(CHECK)
@@ -128,7 +144,7 @@ test-features: $(FEATURES_INSTALLED)  ## install torch (several GB) apart, in .v
 test-browser: $(INSTALLED)  ## open every page of the built book in Chromium; pictures: _build/screenshots
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadgroup tests/browser
 
-pdf: $(INSTALLED)  ## print the book that was built last with Chromium: _build/siscm.pdf
+pdf: $(INSTALLED)  ## print the book on simulated data, as `make book` built it: _build/siscm.pdf
 	$(SIMULATED) $(BIN)/python book/pdf.py
 
 # Made anew each time, for what is newest changes from day to day. Nothing here is in the lock.
@@ -184,6 +200,7 @@ sweep-exact: $(INSTALLED)  ## compare Algorithm 1 with the optimum on all 225 ru
 
 # uv has a place of its own, so that a lock which no longer installs can still be remade.
 lock:  ## remake requirements.lock from pyproject.toml
+	$(SUITS)
 	$(PYTHON) -m venv _build/lock
 	_build/lock/bin/python -m pip install --quiet uv
 	_build/lock/bin/uv pip compile pyproject.toml --extra book --extra test --extra lint \
@@ -196,10 +213,7 @@ clean:  ## remove everything that make made, the environment included
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(INSTALLED): requirements.lock pyproject.toml
-	@test -n "$(PYTHON)" || { echo "siscm needs Python 3.11 or newer and found none: \
-	install it, or name one with make PYTHON=/path/to/python3.11" >&2; exit 1; }
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "siscm needs \
-	Python 3.11 or newer, and $(PYTHON) is not: name one with make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	$(SUITS)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
@@ -208,6 +222,7 @@ $(INSTALLED): requirements.lock pyproject.toml
 # An environment of its own: $(1) the folder, $(2) what to install; what the lock has is taken as it
 # is there, but for lines that $(3) deletes.
 define BESIDE
+	$(SUITS)
 	$(PYTHON) -m venv $(1)
 	sed -nE '$(3)s/^([a-zA-Z].*) \\$$/\1/p' requirements.lock > $(1)/constraints.txt
 	$(1)/bin/python -m pip install --quiet --disable-pip-version-check \

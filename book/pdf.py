@@ -1,9 +1,11 @@
-"""Print the book that was built last as one PDF: _build/siscm.pdf.
+"""Print the book as one PDF.
 
-    python book/pdf.py
+    make pdf                             the book on simulated data, as `make book` built it
+    SISCM_DATA=real python book/pdf.py   that on the real files, as `make book-real` built it
 
-It follows SISCM_DATA as book/build.py does, takes the notebooks that the build ran, and runs none
-itself. Needs Chromium or Chrome; the environment variable SISCM_CHROMIUM may name one.
+The first is _build/siscm.pdf, whichever book was built last, the second _build/siscm-real.pdf.
+Takes the notebooks that the build ran, and runs none itself. Needs Chromium or Chrome; the
+environment variable SISCM_CHROMIUM may name one.
 """
 
 import sys

@@ -252,11 +252,10 @@ def test_the_schedule_runs_the_newest_and_the_oldest_dependencies() -> None:
 
 def dry_run(target: str, *arguments: str, **variables: str) -> list[str]:
     """The commands that a target would run, in their order."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     shown = subprocess.run(
         ["make", "--dry-run", target, *arguments],
         cwd=ROOT,
-        env=kept | variables,
+        env=without_make(**variables),
         capture_output=True,
         text=True,
         check=True,
@@ -315,9 +314,9 @@ def test_the_book_is_published_from_the_real_files() -> None:
 def test_each_target_decides_on_its_data_whatever_the_caller_has_set() -> None:
     def steps(target: str, caller: str) -> list[str]:
         shown = dry_run(target, SISCM_DATA=caller)
-        return [line for line in shown if "build.py" in line or "pytest" in line]
+        return [line for line in shown if re.search(r"build\.py|pdf\.py|pytest", line)]
 
-    for target in ("book", "test", "test-quick", "outputs"):
+    for target in ("book", "test", "test-quick", "outputs", "pdf"):
         shown = steps(target, "real")
         assert shown
         assert all(line.startswith("SISCM_DATA=simulated ") for line in shown), target
@@ -328,6 +327,85 @@ def test_each_target_decides_on_its_data_whatever_the_caller_has_set() -> None:
     nbval = steps("test", "real")[-1]
     assert "--nbval --nbval-current-env" in nbval
     assert nbval.rstrip().endswith("notebooks/*.ipynb")
+
+
+def test_which_book_is_printed_is_said_in_the_same_words_everywhere() -> None:
+    for name in ("Makefile", "book/pdf.py", "CONTRIBUTING.md"):
+        assert "the book on simulated data, as `make book` built it" in read(name), name
+
+
+def test_what_the_quick_tests_leave_out_is_said() -> None:
+    command = next(line for line in dry_run("test-quick") if "pytest" in line)
+    (row,) = re.findall(r"^\| `make test-quick` \| (.*) \|$", read("CONTRIBUTING.md"), re.MULTILINE)
+    left_out = re.findall(r"--ignore (\S+)", command)
+    assert re.findall(r"`(tests/\S+)`", row) == left_out
+    assert "not slow" in command
+    assert "`slow`" in row
+    assert "nbval" not in command
+
+
+def without_make(**variables: str) -> dict[str, str]:
+    """The caller's variables, less those by which one make tells another what to do."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    return kept | variables
+
+
+@pytest.mark.parametrize("there", [True, False])
+@pytest.mark.parametrize("named", [True, False])
+def test_the_released_codes_runs_are_looked_for_where_the_files_are(
+    there: bool, named: bool, tmp_path: Path
+) -> None:
+    """In the folder named, or in the user's cache; if they are not there, a word is said."""
+    folder = tmp_path / "my files" if named else tmp_path / "siscm"
+    folder.mkdir()
+    if there:
+        (folder / "reference").mkdir()
+    variables = {"XDG_CACHE_HOME": str(tmp_path), "SISCM_DATA_DIR": str(folder) if named else ""}
+    command = dry_run("test-real")[-1].replace(".venv/bin/python", sys.executable)
+    prefix, before, _ = command.partition("-m pytest -m real_data tests ")
+    assert before
+    said = subprocess.run(
+        ["bash", "-eu", "-o", "pipefail", "-c", command.replace(prefix, "echo ", 1)],
+        cwd=ROOT,
+        env=without_make(**variables),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ("--ignore tests/test_reference.py" in said.stdout) == (not there)
+    left_out = f"no runs of the released code in {folder}/reference: tests/test_reference.py"
+    assert (left_out in said.stderr) == (not there)
+
+
+@pytest.mark.parametrize(
+    ("fails_at", "named", "words"),
+    [
+        ("ensurepip", False, r"needs Python 3\.11 or newer that can make environments.*3-venv"),
+        ("ensurepip", True, r"python3 cannot make environments.*lacks venv or ensurepip.*3-venv"),
+        ("version_info", False, r"needs Python 3\.11 or newer .* and found none"),
+        ("version_info", True, r"needs Python 3\.11 or newer, and \S*python3 is not"),
+    ],
+)
+def test_a_python_that_does_not_suit_is_told_before_anything_is_made(
+    fails_at: str, named: bool, words: str, tmp_path: Path
+) -> None:
+    for name in ("python3.11", "python3", "python"):
+        fake = tmp_path / name
+        fake.write_text(f'#!/bin/sh\ncase "$2" in *{fails_at}*) exit 1;; esac\n')
+        fake.chmod(0o755)
+    path, environment = f"{tmp_path}:{os.environ['PATH']}", tmp_path / "new"
+    options = [f"PYTHON={tmp_path / 'python3'}"] if named else []
+    made = subprocess.run(
+        ["make", f"VENV={environment}", *options, f"{environment}/.installed"],
+        cwd=ROOT,
+        env=without_make(PATH=path),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert made.returncode != 0
+    assert re.search(words, made.stderr)
+    assert not environment.exists()
 
 
 # --- contents
