@@ -30,11 +30,11 @@ def test_the_readmes_example_runs_and_answers(capsys):
     scope = {}
     exec(BLOCKS[0], scope)
     assert "['Ann', 'Bob']" in capsys.readouterr().out
-    answer = scope["model"].second_opinions(scope["features"][:1], {"Ann": True})
+    new = scope["new"]
+    assert not new.index.isin(scope["features"].index).any()  # learned from none of these
+    answer = scope["model"].second_opinions(new, {"Ann": True})
     severe = answer[answer["label"]].set_index("expert")["probability"]
-    before = dict(
-        zip("ABC", scope["model"].log_marginals(scope["features"][:1])[0, :, 1], strict=True)
-    )
+    before = dict(zip("ABC", scope["model"].log_marginals(new)[0, :, 1], strict=True))
     assert severe["Ann"] == 1
     assert severe["Bob"] > np.exp(before["B"])
     assert severe["Cleo"] == pytest.approx(np.exp(before["C"]))
@@ -45,7 +45,7 @@ def test_the_readmes_second_example_goes_on_from_the_first(capsys):
     for block in BLOCKS:
         exec(block, scope)
     assert capsys.readouterr().out.count("[['Ann', 'Bob'], ['Cleo']]") == 2
-    graded, case = scope["graded"], scope["features"][:1]
+    graded, case = scope["graded"], scope["new"]
     assert graded.experts_.tolist() == ["Ann", "Bob", "Cleo"]
     severe = graded.counterfactual_proba(case, {"Ann": True})[0, :, 1]
     before = np.exp(graded.log_marginals(case))[0, :, 1]
@@ -62,6 +62,11 @@ def test_every_line_of_the_cheat_sheet_runs():
     assert scope["best"].objective <= siscm.partition.objective(scope["graph"], scope["groups"])
     assert scope["opinions"].experts.tolist() == ["Ann", "Bob", "Cleo"]
     np.testing.assert_array_equal(scope["X"].index, scope["opinions"].instances)
+    assert not scope["new"].index.isin(scope["X"].index).any()  # learned from none of these
+    assert scope["stages"].ordered
+    assert scope["stages"].classes.tolist() == scope["order"]
+    assert set(scope["worth"]["instance"]) == {"new 1", "new 2"}
+    assert set(scope["worth"]["expert"]) == {"Bob", "Cleo"}
 
 
 def test_every_example_of_the_reference_can_be_pasted_into_a_script():
