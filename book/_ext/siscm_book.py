@@ -1,9 +1,15 @@
 """Sphinx extension of this book: a bar that names the data, numbers, no outside host, the API."""
 
+import ast
+import functools
+import inspect
+import re
+import sys
 from typing import Any
 
 import numpy as np
 from docutils import nodes
+from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
@@ -14,6 +20,9 @@ from siscm.cifar10h.pipeline import experiment_kind
 from siscm.compendium.kinds import LABELS
 from siscm.compendium.pages import expected
 from siscm.data.registry import setting
+
+LONGEST_VALUE = 80
+"""Characters of a constant's value in the reference; what is longer is left to its docstring."""
 
 ANNOUNCEMENTS = {
     "simulated": "This build shows SIMULATED data: made-up opinions, shaped like the real panels.",
@@ -94,7 +103,7 @@ def dress_the_docstring(
 ) -> None:
     """Head what the reference says of a module with its name; leave colons in sentences alone."""
     if what == "module":
-        lines[:0] = [f".. rubric:: ``{name}``", "   :heading-level: 2", ""]
+        lines[:0] = [f".. rubric:: ``{name}``", "   :heading-level: 3", ""]
     elif what in ("attribute", "data", "property"):
         lines[:0] = ["..", ""]  # a comment: else Napoleon takes words before a colon for a type
 
@@ -104,6 +113,49 @@ def only_our_own(
 ) -> bool:
     """Leave out of the reference what scikit-learn adds to every estimator."""
     return skip or "sklearn" in str(getattr(obj, "__module__", ""))
+
+
+@functools.cache
+def written(module: str) -> dict[str, str]:
+    """The values of a module's constants as its source has them, where a reader can use that."""
+    source, found = inspect.getsource(sys.modules[module]), {}
+    for node in ast.parse(source).body:
+        pairs: list[tuple[ast.expr, ast.expr]] = []
+        match node:
+            case ast.Assign(targets=targets, value=value):
+                for target in targets:
+                    match target, value:
+                        case ast.Tuple(elts=names), ast.Tuple(elts=values):
+                            pairs += zip(names, values, strict=True)
+                        case _:
+                            pairs.append((target, value))
+            case ast.AnnAssign(target=target, value=ast.expr() as value):
+                pairs.append((target, value))
+        for name, value in pairs:
+            said = ast.get_source_segment(source, value) or ""
+            if len(said) <= LONGEST_VALUE and not re.search(r"\n|\b_[A-Za-z]", said):
+                found[ast.unparse(name)] = said
+    return found
+
+
+def as_written(app: Sphinx, domain: str, objtype: str, content: addnodes.desc_content) -> None:
+    """Give a constant its value as its source does, on one line or not at all.
+
+    Sphinx shows what came of it: all runs of a grid, addresses of functions, the insides of numpy.
+    """
+    signature = next(iter(content.parent.findall(addnodes.desc_signature)), None)
+    if objtype != "data" or signature is None:
+        return
+    aliases = (one for one in content.children if one.astext().startswith("alias of "))
+    values = (
+        one for one in signature.findall(addnodes.desc_annotation) if one.astext().startswith(" = ")
+    )
+    for generated in (*aliases, *values):
+        generated.parent.remove(generated)
+    value = written(signature["module"]).get(signature["fullname"])
+    if value is not None:
+        space, equals = addnodes.desc_sig_space, addnodes.desc_sig_punctuation("", "=")
+        signature += addnodes.desc_annotation("", "", space(), equals, space(), nodes.Text(value))
 
 
 def link_the_notation(app: Sphinx, doctree: nodes.document, docname: str) -> None:
@@ -139,5 +191,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("config-inited", drop_thebe)
     app.connect("autodoc-process-docstring", dress_the_docstring, priority=400)  # before Napoleon
     app.connect("autodoc-skip-member", only_our_own)
+    app.connect("object-description-transform", as_written)
     app.connect("doctree-resolved", link_the_notation)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
