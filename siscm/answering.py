@@ -18,6 +18,7 @@ from siscm.marginals import Features
 from siscm.opinions import Opinions
 
 Observed = Opinions | Mapping[Hashable, Any]
+"""What was said: opinions, or ``{expert: label}``, or ``{expert: [label, ...]}`` by row."""
 
 
 class SecondOpinions(ABC):

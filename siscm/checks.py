@@ -9,8 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 FloatArray = npt.NDArray[np.float64]
+"""An array of numbers: probabilities, their natural logarithms, features."""
+
 IntArray = npt.NDArray[np.int64]
+"""An array of integers: codes, positions, counts."""
+
 BoolArray = npt.NDArray[np.bool_]
+"""An array of truths."""
 
 SUM_TOLERANCE = 1e-5
 """How far a distribution's sum may be from 1: float32 rounding passes, a mistake does not."""

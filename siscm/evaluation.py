@@ -18,6 +18,7 @@ from siscm.pairs import opinion_marginals
 from siscm.partition import group_of
 
 SCENARIOS = ("all pairs", "same group", "different groups")
+"""Of ordered pairs, as in the paper's Table 1."""
 
 UNIFORM_WEIGHT = 1e-3
 """Weight of the uniform distribution mixed in before the log-loss: no method is ever certain."""

@@ -19,6 +19,7 @@ from siscm.pairs import iter_pairs, opinion_marginals
 from siscm.violations import violates
 
 Loss = Literal["zero_one", "log"]
+"""By what inferred labels are judged: whether they are wrong, or minus the log-probability."""
 
 Law = Callable[[FloatArray, FloatArray, IntArray], FloatArray]
 """Counterfactual distributions (n, k) from log-marginals (n, k) of observed and target experts,

@@ -25,6 +25,7 @@ from siscm.partition import group_of
 from siscm.posterior import monte_carlo_law, shared_law
 
 Method = Literal["exact", "monte_carlo"]
+"""The closed form, or frequencies over draws of the noise (Eq. 5)."""
 
 
 def counterfactual_proba(

@@ -53,7 +53,7 @@ class Limits:
     rounds
         Of adding inequalities.
     deadline
-        On the clock of :func:`time.monotonic`; infinity for none.
+        On the clock of ``time.monotonic()``; infinity for none.
     """
 
     nodes: int = 100

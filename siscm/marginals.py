@@ -20,6 +20,7 @@ from siscm.names import plain
 from siscm.opinions import Opinions
 
 Features = pd.DataFrame | np.ndarray[Any, Any]
+"""What is known of instances: a row an instance, a column a feature."""
 
 
 def fit_marginals(

@@ -151,7 +151,7 @@ class GumbelMaxSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # sci
         ----------
         X
             A DataFrame indexed by instance, or an array (n, n_features); beside opinions in the
-            order of ``opinions.instances``, which :meth:`siscm.Opinions.from_long` sorts.
+            order of ``opinions.instances``, which :meth:`siscm.opinions.Opinions.from_long` sorts.
         opinions
             If given, one marginal an opinion: what
             :func:`siscm.evaluation.all_pairs` and

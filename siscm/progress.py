@@ -16,7 +16,7 @@ _MEGABYTE = 1_000_000
 class DownloadBar:
     """A line on the terminal that counts megabytes; nothing in a log, nothing for small files.
 
-    Has what :class:`pooch.HTTPDownloader` asks of a progress bar.
+    Has what ``pooch.HTTPDownloader`` asks of a progress bar.
 
     Parameters
     ----------

@@ -29,6 +29,7 @@ from siscm.names import plain
 from siscm.opinions import Opinions
 
 GRADED = "graded sharing"
+"""The name of graded sharing among the methods."""
 
 
 def graded(model: GradedSISCM) -> Rule:

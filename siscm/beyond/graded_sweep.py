@@ -35,7 +35,7 @@ MARGINALS = ("true", "an expert alone", "pooled")
 """Known; a classifier from each expert's own opinions, as in the paper, but by logistic regression;
 and :class:`siscm.pooled.PooledMarginals`, out-of-fold."""
 
-PAPER, TOLERANT, LIKELIHOOD = RULES = ("the paper's rule", "with a tolerance", "by likelihood")
+RULES = PAPER, TOLERANT, LIKELIHOOD = ("the paper's rule", "with a tolerance", "by likelihood")
 """One violation parts two experts; more than chance explains does; the likeliest groups."""
 
 N_REPLICATES = 20

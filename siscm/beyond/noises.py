@@ -19,6 +19,7 @@ from siscm.checks import BoolArray, FloatArray, IntArray
 from siscm.violations import violates
 
 Noise = Literal["gumbel", "uniform", "gaussian"]
+"""The noises that a group can share; all but Gumbel's are for labels in an order."""
 
 LAWS: dict[str, Callable[[FloatArray, FloatArray, IntArray], FloatArray]] = {
     "gumbel": gumbel.counterfactual_probabilities,

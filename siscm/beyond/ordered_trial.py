@@ -21,6 +21,7 @@ from siscm.opinions import Opinions
 from siscm.pooled import PooledMarginals
 
 N_LABELS = 5
+"""How many grades there are."""
 
 QUANTILES = (0.45, 0.7, 0.85, 0.95)
 """Where severity is cut: the mildest grade is given most often."""

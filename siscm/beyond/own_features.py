@@ -23,6 +23,7 @@ from siscm.checks import BoolArray
 from siscm.pooled import PooledMarginals, regressions
 
 Kind = Literal["number", "category", "text"]
+"""What a column holds."""
 
 WORDS = 4
 """Words of an average cell from which a column that seldom repeats itself is one of texts."""

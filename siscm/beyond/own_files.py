@@ -27,6 +27,7 @@ NO_VALUE = frozenset({"", "na", "n/a", "#n/a", "<na>", "nan", "null", "nat"})
 """Cells that hold nothing, in small letters."""
 
 DELIMITERS = ",;\t|"
+"""What may part the cells of a line."""
 
 _EXCEL_HINT = re.compile(rf"\A\"?sep=[{DELIMITERS}]\"?(?=\r?\n)", re.IGNORECASE)
 """A first line that tells Excel the separator; what is left of it is a blank line."""

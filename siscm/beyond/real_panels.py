@@ -27,6 +27,7 @@ from siscm.opinions import Opinions
 from siscm.pooled import PooledMarginals
 
 N_FOLDS = 5
+"""Parts of the instances, each of which is left out once."""
 
 WEIGHTS = (1e-2, 1e-3, 1e-4)
 """Of the uniform distribution mixed into every method's before the log-loss."""

@@ -36,6 +36,7 @@ APART = 1e-6
 """Change of the log-loss for which two may as well be apart: of equals, the finer partition."""
 
 NoiseChoice = Literal["likeliest", Noise]
+"""A noise, or whichever makes the opinions likeliest."""
 
 CANDIDATES: tuple[Noise, ...] = ("gumbel", "gaussian")
 """Noises of which the likeliest is taken: without an order of the labels, and with one."""
@@ -258,7 +259,8 @@ def experts_sharing(evidence: SharingEvidence) -> FloatArray:
     r"""Each expert's sharing (H,) of her group's noise: :math:`a_h`.
 
     The most probable values, if the log-odds of all are normal around a mean that is learned too,
-    with standard deviation :data:`SPREAD`. Whoever met nobody of her group gets the mean.
+    with standard deviation :data:`~siscm.beyond.sharing_errors.SPREAD`. Whoever met nobody of her
+    group gets the mean.
 
     Parameters
     ----------

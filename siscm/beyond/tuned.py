@@ -13,6 +13,7 @@ from siscm.cifar10h.rivals import fit_dawid_skene, fit_pooled_regression
 from siscm.evaluation import log_loss
 
 N_FOLDS = 3
+"""Parts of the training instances, each of which is inferred once."""
 
 STRENGTHS = (1.0, 0.3, 0.1)
 """Inverse strengths of the regression's penalty, scikit-learn's ``C``."""

@@ -33,6 +33,7 @@ EVERYWHERE, LARGEST, ANY = "everywhere", "largest gains", "random cases"
 """Where to ask: about every case, where most is gained, anywhere."""
 
 BEST = STRATEGIES[-1]
+"""Ask whoever promises the largest gain."""
 
 OTHER_DRAWS = 9
 """How often folds and first speakers are drawn once more, to see what hangs on them."""

@@ -23,6 +23,7 @@ from siscm.data import registry
 from siscm.data.sources import RAW
 
 Kind = Literal["twin", "real"]
+"""Which raw file: the simulated twin, or the real one."""
 
 TWIN_SEED = 0
 """Of the twin that the book shows."""

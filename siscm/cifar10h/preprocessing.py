@@ -13,8 +13,9 @@ from siscm.checks import BoolArray, check_count
 from siscm.opinions import Opinions
 
 Reading = Literal["released", "paper"]
+"""Whose rules of filtering: those of the released code, or those of the paper's words."""
 
-ALL, DISAGREEMENT, SPLIT, EXPERTS, IMAGES = STEPS = (
+STEPS = ALL, DISAGREEMENT, SPLIT, EXPERTS, IMAGES = (
     "raw file",
     "images with disagreement",
     "split",

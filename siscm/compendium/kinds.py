@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 Data = Literal["simulated", "twin", "real", "own", "recorded", "example", "synthetic", "benchmark"]
+"""The kinds of data that a table or a figure can show."""
 
 LABELS: dict[Data, str] = {
     "simulated": "simulated data",

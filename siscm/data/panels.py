@@ -23,6 +23,7 @@ from siscm.names import find_all
 from siscm.opinions import Opinions
 
 PanelName = Literal["HS-Brexit", "MD-Agreement"]
+"""The panels of texts."""
 
 SPLITS = ("train", "dev", "test")
 """The parts of a panel, as the shared task splits it."""

@@ -26,6 +26,7 @@ from siscm.data.sources import PANELS, PLACED_BY_HAND, Entry
 from siscm.progress import DownloadBar
 
 Setting = Literal["simulated", "real"]
+"""What ``SISCM_DATA`` may say."""
 
 _TIMEOUT = 30.0
 """Seconds without an answer after which a download counts as failed."""
@@ -64,7 +65,7 @@ def locate(path: str) -> Path:
     Parameters
     ----------
     path
-        A key of :data:`ENTRIES` or :data:`PLACED_BY_HAND`.
+        A key of :data:`~siscm.data.sources.ENTRIES` or :data:`~siscm.data.sources.PLACED_BY_HAND`.
 
     Raises
     ------
@@ -199,7 +200,8 @@ def _stream(entry: Entry, file: Path) -> None:
 def main(arguments: Sequence[str] = ()) -> int:
     """Download every data file that is missing (``make data``); return the exit code.
 
-    With the argument ``check`` nothing is downloaded: the files of :data:`PANELS` must be there.
+    With the argument ``check`` nothing is downloaded: the files of
+    :data:`~siscm.data.sources.PANELS` must be there.
     """
     parser = argparse.ArgumentParser(prog="python -m siscm.data.registry", description=__doc__)
     parser.add_argument("what", nargs="?", choices=("check",), help="look, download nothing")

@@ -43,6 +43,7 @@ DRIFT = 0.005
 """How near recomputed figures must come to those recorded."""
 
 MORE_RESTARTS = 10 * N_RESTARTS
+"""Runs of Algorithm 1 where it is given ten times as many."""
 
 RATIOS = (0.0, 0.2, 0.25, 0.3, 0.4, 0.5, 1.0)
 """Bounds of the bands of edge ratios that are looked at apart."""

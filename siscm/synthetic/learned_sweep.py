@@ -64,6 +64,7 @@ LEARNERS = {
 opinions, or blind to 15 of 20 features; and the paper's choice on real data, of another form."""
 
 MARGINALS = (TRUE, *LEARNERS)
+"""The marginals compared: those that are true, and those that each learner finds."""
 
 RUNS = tuple(grid(2, (10, 20, 50, 100, 200, 400, 1000), (0.1, 0.6)))
 """Of training instances m some of the sweep's, and one that is larger."""

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Sequence
 from sklearn.metrics import adjusted_rand_score
 
 Groups = Sequence[Sequence[Hashable]]
+"""Groups of expert ids."""
 
 
 def adjusted_rand(one: Groups, other: Groups) -> float:
