@@ -82,6 +82,11 @@ def test_the_reference_has_every_module_once():
     pages = "".join(path.read_text("utf-8") for path in (ROOT / "book" / "api").glob("*.md"))
     named = re.findall(r"^\.\. automodule:: (siscm\.[\w.]+)$", pages, re.MULTILINE)
     assert sorted(named) == sorted(DOTTED.values())
+    left_out = re.findall(r"(?<=:exclude-members: ).+", pages)
+    elsewhere = re.findall(
+        r"^\.\. auto(?:function|method):: siscm\.[\w.]+\.(\w+)$", pages, re.MULTILINE
+    )
+    assert sorted(", ".join(left_out).split(", ")) == sorted(elsewhere)
 
 
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
