@@ -99,6 +99,8 @@ def align_columns(X: Features, names: list[Any] | None, n_features: int) -> Feat
 
     Parameters
     ----------
+    X
+        As from :func:`align_features`.
     names
         The columns of training in their order; None if those features had no names. Features
         without names are taken to be in that order.
@@ -212,6 +214,13 @@ def align_experts(
 ) -> IntArray:
     """Where each expert of some opinions stands among those of training.
 
+    Parameters
+    ----------
+    opinions
+        Whose experts and classes are looked up.
+    experts, classes
+        Those of training.
+
     Raises
     ------
     ValueError
@@ -231,6 +240,13 @@ def align_partition(
     partition: Sequence[Sequence[Hashable]], experts: Iterable[Hashable]
 ) -> list[list[int]]:
     """Groups of expert ids that a caller gave, as sorted positions in ``experts``.
+
+    Parameters
+    ----------
+    partition
+        Lists of expert ids.
+    experts
+        All of them, in the order of the positions.
 
     Raises
     ------

@@ -73,7 +73,23 @@ class SecondOpinions(ABC):
         return self._counterfactual(*self._aligned(X, observed))
 
     def counterfactual_predict(self, X: Any, observed: Observed) -> npt.NDArray[Any]:
-        """The likeliest label of every expert: array (n, H); ties go to the first class."""
+        """The likeliest label of every expert, given what some said; ties go to the first class.
+
+        Parameters
+        ----------
+        X, observed
+            As for :meth:`counterfactual_proba`.
+
+        Returns
+        -------
+        array (n, H)
+            Labels, not codes; an observed expert keeps what she said.
+
+        Raises
+        ------
+        ValueError
+            As :meth:`counterfactual_proba`.
+        """
         likeliest = inference.predict(self.counterfactual_proba(X, observed))
         labels: npt.NDArray[Any] = self.classes_[likeliest]
         return labels
@@ -81,11 +97,21 @@ class SecondOpinions(ABC):
     def second_opinions(self, X: Any, observed: Observed) -> pd.DataFrame:
         """Counterfactual distributions as a table: a row an instance, expert and label.
 
+        Parameters
+        ----------
+        X, observed
+            As for :meth:`counterfactual_proba`.
+
         Returns
         -------
         DataFrame
             ``instance``, ``expert``, ``label``, ``probability``; the experts observed have
             probability 1 on what they said.
+
+        Raises
+        ------
+        ValueError
+            As :meth:`counterfactual_proba`.
         """
         features, codes, instances = self._aligned(X, observed)
         law = self._counterfactual(features, codes, instances)
@@ -93,6 +119,11 @@ class SecondOpinions(ABC):
 
     def rank_disagreement(self, X: Any, observed: Observed) -> pd.DataFrame:
         """Whom to ask for another view: experts by how likely they are to say something else.
+
+        Parameters
+        ----------
+        X, observed
+            As for :meth:`counterfactual_proba`; exactly one opinion observed on each instance.
 
         Returns
         -------
@@ -103,7 +134,7 @@ class SecondOpinions(ABC):
         Raises
         ------
         ValueError
-            If an instance has not exactly one observed opinion.
+            If an instance has not exactly one observed opinion, or as :meth:`counterfactual_proba`.
         """
         features, codes, instances = self._aligned(X, observed)
         refuse_other_than_one(codes, instances)

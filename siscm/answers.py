@@ -24,7 +24,9 @@ def second_opinions_table(
     Parameters
     ----------
     law
-        (n, H, k), in the order of the names.
+        (n, H, k): what each would have said, in the order of the names.
+    instances, experts, classes
+        Their names, n, H and k of them.
     """
     n, n_experts, k = law.shape
     return pd.DataFrame(
@@ -38,7 +40,15 @@ def second_opinions_table(
 
 
 def refuse_other_than_one(codes: IntArray, instances: pd.Index[Any]) -> None:
-    """Raise if an instance has not exactly one observed opinion; the error names it."""
+    """Raise if an instance has not exactly one observed opinion; the error names it.
+
+    Parameters
+    ----------
+    codes
+        (n, H): label codes, -1 where nobody was asked.
+    instances
+        Their names.
+    """
     n_observed = (codes != NOT_ASKED).sum(axis=1)
     if (n_observed != 1).any():
         row = int(np.argmax(n_observed != 1))
@@ -59,6 +69,8 @@ def disagreement_table(
         (n, H, k): what each would have said, given the one opinion observed.
     codes
         (n, H): that opinion, -1 for everybody else.
+    instances, experts
+        Their names, n and H of them.
     """
     asked = codes != NOT_ASKED
     n, observed = len(codes), asked.argmax(axis=1)

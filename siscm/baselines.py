@@ -45,7 +45,19 @@ class Pairs(NamedTuple):
         opinions: Opinions,
         number: IntArray,
     ) -> Pairs:
-        """Pairs by the positions (n,) of both opinions; ``number`` (H,) is each expert's group."""
+        """The pairs of some opinions with others on the same instances.
+
+        Parameters
+        ----------
+        observed, target
+            (n,): positions of both opinions of each pair, in the order of ``opinions.to_long()``.
+        log_p
+            (n_opinions, k): the log-marginal of each opinion.
+        opinions
+            What the experts said.
+        number
+            (H,): the group of each expert.
+        """
         i, h, y = opinions.instance_codes, opinions.expert_codes, opinions.label_codes
         a, b = h[observed], h[target]
         same = number[a] == number[b]

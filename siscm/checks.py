@@ -91,6 +91,8 @@ def check_possible(
 
     Parameters
     ----------
+    log_p, label
+        Log-marginals (..., k) and label codes (...).
     told
         From the number of a row to who said what on it, for the error.
 

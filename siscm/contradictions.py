@@ -74,8 +74,14 @@ def refusal(
 
     Parameters
     ----------
+    log_p, labels
+        Log-marginals (n, k) and label codes (n,) of the experts observed.
+    names
+        All instances, experts and classes.
     instance, experts
-        Positions among the names.
+        Position of the instance, and positions (n,) of the experts, among the names.
+    is_possible
+        Whether experts with such marginals can say such labels together.
     """
     kept = np.ones(len(labels), dtype=bool)
     for i in range(len(labels)):

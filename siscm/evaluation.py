@@ -35,9 +35,8 @@ def all_pairs(
     Parameters
     ----------
     log_marginals
-        One row an opinion, (n_opinions, k) in the order of ``opinions.to_long()``, as
-        ``model.log_marginals(X, opinions)`` returns them; or (n_instances, n_experts, k) in the
-        order of ``opinions.instances`` and ``opinions.experts``.
+        (n_opinions, k), as ``model.log_marginals(X, opinions)`` returns them, in the order of
+        ``opinions.to_long()``; or (n_instances, n_experts, k), in that of instances and experts.
     opinions
         What the experts said: each opinion is once the one observed and once the one inferred.
     partition
@@ -84,19 +83,12 @@ def compare(
     *,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Every rule of :data:`siscm.baselines.RULES` on all ordered pairs.
+    """Every rule of :data:`siscm.baselines.RULES` on all ordered pairs: as :func:`summaries`.
 
     Parameters
     ----------
-    log_marginals, opinions, partition
-        As for :func:`all_pairs`.
-    rng
-        As for :func:`summaries`.
-
-    Returns
-    -------
-    DataFrame
-        As of :func:`summaries`.
+    log_marginals, opinions, partition, rng
+        As for :func:`all_pairs` and :func:`summaries`.
     """
     pairs = {
         name: all_pairs(log_marginals, opinions, partition, rule) for name, rule in RULES.items()
@@ -111,10 +103,8 @@ def summaries(
 
     Parameters
     ----------
-    pairs
-        For each rule, by name, what :func:`all_pairs` gave.
-    n_classes
-        How many labels there are.
+    pairs, n_classes
+        For each rule, by name, what :func:`all_pairs` gave; and how many labels there are.
     rng
         Draws the bootstrap samples, the same ones for every rule.
 
@@ -144,13 +134,17 @@ def accuracy(
     partition: Sequence[Sequence[Hashable]],
     rules: Mapping[str, Rule],
 ) -> pd.DataFrame:
-    """Accuracy by rule (rows) and scenario (columns); arguments as for :func:`all_pairs`."""
-    return pd.DataFrame(
-        {
-            name: hits(all_pairs(log_marginals, opinions, partition, rule)).mean()
-            for name, rule in rules.items()
-        }
-    ).T
+    """Accuracy by rule (rows) and scenario (columns), on all ordered pairs.
+
+    Parameters
+    ----------
+    log_marginals, opinions, partition
+        As for :func:`all_pairs`.
+    rules
+        By name, such as :data:`siscm.baselines.RULES`.
+    """
+    tables = (all_pairs(log_marginals, opinions, partition, rule) for rule in rules.values())
+    return pd.DataFrame([hits(table).mean() for table in tables], index=list(rules))
 
 
 def per_expert(pairs: pd.DataFrame, experts: Sequence[Hashable] | None = None) -> pd.DataFrame:
@@ -202,22 +196,18 @@ def confusion(pairs: pd.DataFrame, classes: Sequence[Hashable]) -> pd.DataFrame:
 
 
 def summary(
-    pairs: pd.DataFrame,
-    n_classes: int,
-    *,
-    rng: np.random.Generator,
-    n_bootstrap: int = 1000,
+    pairs: pd.DataFrame, n_classes: int, *, rng: np.random.Generator, n_bootstrap: int = 1000
 ) -> pd.DataFrame:
     """Accuracy and log-loss in the paper's three scenarios, with 95 % bootstrap intervals.
 
     Parameters
     ----------
-    pairs
-        From :func:`all_pairs`.
-    n_classes
-        How many labels there are.
+    pairs, n_classes
+        From :func:`all_pairs`, and how many labels there are.
     rng
         Draws the bootstrap samples: whole instances, since opinions on one are dependent.
+    n_bootstrap
+        How many of them.
 
     Returns
     -------
@@ -226,12 +216,9 @@ def summary(
         ``log_loss`` with their bounds ``_low`` and ``_high``. NaN where there is no pair; the
         bounds are NaN too where all pairs come from one instance.
     """
-    scores = pd.DataFrame(
-        {
-            "accuracy": (pairs["prediction"] == pairs["truth"]).astype(float),
-            "log_loss": log_loss(pairs["probability"].to_numpy(), n_classes),
-        }
-    )
+    right = (pairs["prediction"] == pairs["truth"]).astype(float)
+    loss = log_loss(pairs["probability"].to_numpy(), n_classes)
+    scores = pd.DataFrame({"accuracy": right, "log_loss": loss})
     table = _with_intervals(pairs, scores, rng, n_bootstrap)
     table.insert(0, "n_pairs", hits(pairs).count())
     return table
@@ -295,6 +282,16 @@ def _with_intervals(
 def log_loss(
     probability: FloatArray, n_classes: int, uniform_weight: float = UNIFORM_WEIGHT
 ) -> FloatArray:
-    """Minus the logarithm of what the truth was given, a little of the uniform law mixed in."""
+    """Minus the logarithm of what the truth was given, a little of the uniform law mixed in.
+
+    Parameters
+    ----------
+    probability
+        (n,): what each pair's rule gave to the truth.
+    n_classes
+        How many labels there are.
+    uniform_weight
+        Share of the uniform law in what is judged, from 0 to 1; at 0 a loss can be infinite.
+    """
     with np.errstate(divide="ignore"):
         return -np.log((1 - uniform_weight) * probability + uniform_weight / n_classes)

@@ -81,8 +81,12 @@ def law_given_floors(log_floor: FloatArray, said: BoolArray, log_q: FloatArray) 
 
     Parameters
     ----------
+    log_floor
+        Logarithms of f.
     said
         (k,): the labels observed, whose floors are their values.
+    log_q
+        The log-marginals; leading axes broadcast against those of the floors.
     """
     log_floor, log_q = np.broadcast_arrays(log_floor, log_q)
     n = int(said.sum())

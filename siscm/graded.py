@@ -191,7 +191,13 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
         return np.array(values, dtype=np.float64)
 
     def log_marginals(self, X: Any, opinions: Opinions | None = None) -> FloatArray:
-        r""":math:`\log P(Y_h = c \mid X = x)`: :meth:`siscm.model.GumbelMaxSISCM.log_marginals`."""
+        r""":math:`\log P(Y_h = c \mid X = x)`: :meth:`siscm.model.GumbelMaxSISCM.log_marginals`.
+
+        Parameters
+        ----------
+        X, opinions
+            As there.
+        """
         check_is_fitted(self)
         log_p: FloatArray = self.marginals_.log_marginals(X, opinions)
         return log_p
@@ -217,7 +223,22 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
     def infer(
         self, log_p: FloatArray, codes: IntArray, instances: Sequence[Hashable]
     ) -> FloatArray:
-        """:meth:`counterfactual_proba` from log-marginals (n, H, k) and label codes (n, H)."""
+        """:meth:`counterfactual_proba` from log-marginals (n, H, k) and label codes (n, H).
+
+        Parameters
+        ----------
+        log_p
+            As :meth:`log_marginals` gives them: (n, H, k).
+        codes
+            (n, H): positions in ``classes_`` of what was said, -1 where nobody was asked.
+        instances
+            Names of the n instances, for errors.
+
+        Returns
+        -------
+        array (n, H, k)
+            As of :meth:`counterfactual_proba`.
+        """
         log_p, codes, names = self.check_observed(log_p, codes, instances)
         return graded_proba(
             log_p,
@@ -233,6 +254,12 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
     def check_observed(
         self, log_p: npt.ArrayLike, codes: npt.ArrayLike, instances: Sequence[Hashable]
     ) -> tuple[FloatArray, IntArray, Names]:
-        """Log-marginals, label codes and names, refused where they do not fit the model."""
+        """Log-marginals, label codes and names, refused where they do not fit the model.
+
+        Parameters
+        ----------
+        log_p, codes, instances
+            As for :meth:`infer`.
+        """
         check_is_fitted(self)
         return check_observed(log_p, codes, instances, self.experts_, self.classes_)

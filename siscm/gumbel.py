@@ -194,7 +194,17 @@ def _joint_rows(log_p: FloatArray, log_q: FloatArray) -> FloatArray:
 def sample_noise(
     n_classes: int, size: int | tuple[int, ...], rng: np.random.Generator
 ) -> FloatArray:
-    """Draw Gumbel(0, 1) noise vectors from the prior: array ``(*size, n_classes)``."""
+    """Draw Gumbel(0, 1) noise vectors from the prior: array ``(*size, n_classes)``.
+
+    Parameters
+    ----------
+    n_classes
+        How many labels there are: k.
+    size
+        How many vectors, or the shape of an array of them.
+    rng
+        Draws them.
+    """
     shape = (size,) if isinstance(size, int | np.integer) else size
     return rng.gumbel(size=(*shape, n_classes))
 
@@ -219,6 +229,8 @@ def sample_posterior_noise(
         Codes (...) of what the expert said.
     size
         How many draws of each row.
+    rng
+        Draws the noise.
 
     Returns
     -------
@@ -251,13 +263,16 @@ def monte_carlo_probabilities(
     """Estimate the counterfactual distribution as the paper does (Eq. 5), with T samples.
 
     Targets that broadcast against one observed expert share her draws. Kept as the paper's
-    estimator and as a check; see :func:`counterfactual_probabilities` for
-    the parameters and the exact value.
+    estimator and as a check of the exact value, :func:`counterfactual_probabilities`.
 
     Parameters
     ----------
+    log_p_observed, log_p_target, label
+        As for :func:`counterfactual_probabilities`.
     n_samples
         How many posterior noise vectors: T in the paper.
+    rng
+        Draws them.
 
     Returns
     -------

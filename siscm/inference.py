@@ -175,8 +175,30 @@ def laws_of(
 ]:
     """What a method makes of one opinion of a group, and of several; None if they are impossible.
 
-    The first from two marginals and a label; the second from the marginals and labels of all
-    observed, and the marginals of the targets, with the log-chance of what was observed.
+    Parameters
+    ----------
+    method
+        Which one.
+    n_samples
+        Points of an integral (``"exact"``), or draws (``"monte_carlo"``).
+    rng
+        Draws the noise for ``"monte_carlo"``; the closed form needs none.
+
+    Returns
+    -------
+    of_one
+        From log-marginals of observed and target, and a label code, to what the target says: as
+        :func:`siscm.gumbel.counterfactual_probabilities`.
+    of_several
+        From log-marginals and label codes of all observed, and log-marginals of the targets, to
+        what these say and the log-chance of what was observed: as
+        :func:`siscm.posterior.shared_law`.
+
+    Raises
+    ------
+    ValueError
+        If there is no such method, if ``n_samples`` is no positive whole number, or if
+        ``"monte_carlo"`` has no generator.
     """
     if method not in ("exact", "monte_carlo"):
         raise ValueError(f"method is {method!r}; it must be 'exact' or 'monte_carlo'.")

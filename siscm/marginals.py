@@ -41,6 +41,8 @@ def fit_marginals(
         Any scikit-learn classifier with ``predict_proba``. It is given label codes as targets.
     X
         Features (n_instances, n_features), in the order of ``opinions.instances``.
+    opinions
+        What the experts said.
     rng
         Seeds the clones that have a ``random_state`` and no seed of their own.
     n_jobs
@@ -100,7 +102,19 @@ def _whose(expert: Any) -> str:
 def seeded(
     classifier: BaseEstimator, y: IntArray, rng: np.random.Generator, parameter: str
 ) -> BaseEstimator:
-    """A fresh classifier for targets ``y``, its randomness fixed by ``rng``."""
+    """A fresh classifier for targets ``y``, its randomness fixed by ``rng``.
+
+    Parameters
+    ----------
+    classifier
+        As a caller gave it; it is not changed.
+    y
+        Label codes to learn. If all are equal, a constant takes the place of the classifier.
+    rng
+        Seeds each ``random_state`` that is not set.
+    parameter
+        What the caller calls the classifier, for errors.
+    """
     if isinstance(classifier, type) or not hasattr(classifier, "fit"):
         raise TypeError(
             f"{parameter} is {classifier!r}; it must be a scikit-learn classifier, such as "
@@ -118,7 +132,17 @@ def seeded(
 
 
 def fit_one(model: Any, X: Features, y: IntArray, whose: str) -> BaseEstimator:
-    """Fit a classifier that must give probabilities; errors say whose it is, and hold no text."""
+    """Fit a classifier that must give probabilities; errors say whose it is, and hold no text.
+
+    Parameters
+    ----------
+    model
+        Not fitted yet.
+    X, y
+        Features (n, n_features) and label codes (n,).
+    whose
+        Whose classifier it is, for errors.
+    """
     try:
         fitted = model.fit(X, y)
     except (TypeError, ValueError) as error:
@@ -157,6 +181,17 @@ def opinion_log_marginals(
 
     In the order of ``opinions.to_long()``. Memory grows with the opinions, not with experts times
     instances.
+
+    Parameters
+    ----------
+    classifiers
+        Fitted, in the order of ``opinions.experts``.
+    X
+        Features (n_instances, n_features), in the order of ``opinions.instances``.
+    opinions
+        What the experts said; only who and on what matters.
+    min_proba
+        As for :func:`floor`.
     """
     out = np.empty((len(opinions), opinions.n_classes))
     for h, classifier in enumerate(classifiers):
@@ -173,7 +208,17 @@ def all_log_marginals(
     n_classes: int,
     min_proba: float,
 ) -> FloatArray:
-    """Log-marginals of every expert for every row of ``X``: (n, H, k)."""
+    """Log-marginals of every expert for every row of ``X``: (n, H, k).
+
+    Parameters
+    ----------
+    classifiers, experts
+        Fitted classifiers, and whose they are.
+    X, n_classes
+        Features (n, n_features), and how many labels there are: k.
+    min_proba
+        As for :func:`floor`.
+    """
     out = np.empty((len(X), len(classifiers), n_classes))
     for h, classifier in enumerate(classifiers):
         out[:, h] = predict_one(classifier, X, n_classes, _whose(experts[h]))
@@ -181,7 +226,17 @@ def all_log_marginals(
 
 
 def predict_one(classifier: Any, X: Features, n_classes: int, whose: str) -> FloatArray:
-    """One classifier's log-probabilities, spread over all the classes: -inf where unknown to it."""
+    """One classifier's log-probabilities, spread over all the classes: -inf where unknown to it.
+
+    Parameters
+    ----------
+    classifier
+        Fitted; its classes are label codes.
+    X, n_classes
+        Features (n, n_features), and how many labels there are: k.
+    whose
+        Whose classifier it is, for errors.
+    """
     out = np.full((len(X), n_classes), -np.inf)
     if len(X) == 0:
         return out
@@ -212,6 +267,13 @@ def predict_one(classifier: Any, X: Features, n_classes: int, whose: str) -> Flo
 
 def floor(log_p: FloatArray, min_proba: float) -> FloatArray:
     """Raise probabilities below ``min_proba`` to it, so that no label is impossible; renormalise.
+
+    Parameters
+    ----------
+    log_p
+        Log-probabilities (..., k).
+    min_proba
+        The floor, before it is renormalised.
 
     Raises
     ------

@@ -12,8 +12,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from siscm.checks import IntArray
-from siscm.names import encode, gaps, given_names, has_order, plain, positions, sorted_names
-from siscm.table import as_codes, check_columns, merge_repeats, refuse_missing
+from siscm.names import encode, given_names, has_order, plain, positions
+from siscm.table import as_codes, as_long, check_columns, merge_repeats, refuse_missing
 
 NOT_ASKED = -1
 """Code of the label of an expert who was not asked about an instance."""
@@ -52,11 +52,8 @@ class Opinions:
 
     def __post_init__(self) -> None:
         """Check the codes and freeze them."""
-        for role, names in (
-            ("instance", self.instances),
-            ("expert", self.experts),
-            ("label", self.classes),
-        ):
+        roles = {"instance": self.instances, "expert": self.experts, "label": self.classes}
+        for role, names in roles.items():
             codes = np.asarray(getattr(self, f"{role}_codes"))
             if codes.dtype.kind not in "iu" or codes.shape != np.shape(self.label_codes):
                 raise ValueError(f"{role}_codes must be integers, one for each opinion.")
@@ -138,9 +135,23 @@ class Opinions:
     def from_wide(cls, table: pd.DataFrame, classes: Iterable[Hashable] | None = None) -> Opinions:
         """Opinions from a table with a row an instance and a column an expert.
 
-        A gap (``None``, ``NaN``, ``NA``, ``NaT``, or a text of nothing but spaces) means that the
-        expert was not asked. Rows and columns keep all their names, sorted, also those without any
-        opinion; labels are sorted too, unless all columns are categoricals with one order.
+        Parameters
+        ----------
+        table
+            A gap (``None``, ``NaN``, ``NA``, ``NaT``, or a text of nothing but spaces) means that
+            the expert was not asked. Rows and columns keep all their names, sorted, also those
+            without any opinion.
+        classes
+            The labels there are, and their order, which then counts as ``ordered``; also those that
+            nobody said. Default: those in the table, sorted as by :meth:`from_long`, or in their
+            order if all columns are ordered categoricals with the same one.
+
+        Raises
+        ------
+        TypeError
+            If the table is no DataFrame.
+        ValueError
+            As :meth:`from_long`; also if a name of a row or of a column is missing or stands twice.
 
         Examples
         --------
@@ -151,24 +162,7 @@ class Opinions:
         array([[ 0,  1],
                [-1,  0]])
         """
-        if not isinstance(table, pd.DataFrame):
-            raise TypeError(f"the table must be a pandas DataFrame, not a {type(table).__name__}.")
-        instances, experts = (
-            sorted_names(given_names(names, role), role)
-            for names, role in ((table.index, "instance"), (table.columns, "expert"))
-        )
-        cells = table.to_numpy(dtype=object)
-        i, h = np.nonzero(~gaps(cells))
-        said = pd.Series(cells[i, h], dtype=object)
-        if table.dtypes.nunique() == 1 and getattr(table.dtypes.iloc[0], "ordered", False):
-            said = said.astype(table.dtypes.iloc[0])
-        long = pd.DataFrame(
-            {
-                "instance": table.index.to_numpy(dtype=object)[i],
-                "expert": table.columns.to_numpy(dtype=object)[h],
-                "label": said,
-            }
-        )
+        long, instances, experts = as_long(table)
         return cls.from_long(long, instances=instances, experts=experts, classes=classes)
 
     @classmethod
@@ -274,6 +268,11 @@ class Opinions:
         experts: Iterable[Hashable] | None = None,
     ) -> Opinions:
         """The opinions of some experts about some instances, in the order given; same classes.
+
+        Parameters
+        ----------
+        instances, experts
+            Names to keep, in the order wanted; default all, as they are.
 
         Raises
         ------

@@ -217,6 +217,15 @@ def _fitted(panel: OwnPanel, said: Opinions) -> GradedSISCM:
 def out_of_fold(panel: OwnPanel, said: Opinions, rng: np.random.Generator) -> pd.DataFrame:
     """Every ordered pair of opinions, inferred by models that saw no opinion on its instance.
 
+    Parameters
+    ----------
+    panel
+        As from :func:`siscm.own_panel.check_files`.
+    said
+        The opinions to learn from and to infer, some of the panel's.
+    rng
+        Deals the instances out to folds.
+
     Returns
     -------
     DataFrame

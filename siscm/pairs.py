@@ -33,10 +33,17 @@ def check_opinions(opinions: Any) -> None:
 def iter_pairs(opinions: Opinions, block: int = BLOCK_PAIRS) -> Iterator[tuple[IntArray, IntArray]]:
     """Every pair of opinions on one instance, once, in blocks.
 
+    Parameters
+    ----------
+    opinions
+        What the experts said.
+    block
+        About how many pairs are yielded at a time.
+
     Yields
     ------
     first, second
-        Positions in ``opinions.to_long()``; ``first < second``. About ``block`` pairs at a time.
+        Positions in ``opinions.to_long()``; ``first < second``.
     """
     position = np.arange(len(opinions))
     end = np.searchsorted(opinions.instance_codes, opinions.instance_codes, side="right")
@@ -52,7 +59,13 @@ def iter_pairs(opinions: Opinions, block: int = BLOCK_PAIRS) -> Iterator[tuple[I
 
 
 def rows_of_opinions(log_marginals: npt.ArrayLike, opinions: Opinions) -> FloatArray:
-    """One log-marginal an opinion as it was given, unchecked but for its shape."""
+    """One log-marginal an opinion as it was given, unchecked but for its shape.
+
+    Parameters
+    ----------
+    log_marginals, opinions
+        As for :func:`opinion_marginals`.
+    """
     check_opinions(opinions)
     values = np.asarray(unmasked(log_marginals), dtype=np.float64)
     full = (len(opinions.instances), len(opinions.experts), opinions.n_classes)
@@ -75,6 +88,8 @@ def opinion_marginals(log_marginals: npt.ArrayLike, opinions: Opinions) -> Float
     log_marginals
         Either (n_instances, n_experts, k), or already (n_opinions, k) in the order of
         ``opinions.to_long()``.
+    opinions
+        What the experts said.
 
     Raises
     ------

@@ -16,6 +16,7 @@ from siscm.integer_programme import Limits, Programme
 from siscm.names import find_all, plain
 
 Groups = list[list[int]]
+"""Lists of expert positions."""
 
 ROUNDING = 1e-12
 """Sums of weights that differ by no more are equal: weights are fractions, sums get rounded."""
@@ -80,8 +81,7 @@ def greedy(
     graph
         Edges and weights.
     n_restarts
-        How many runs, each from other random vertices. The paper takes 10 on real and 5 on
-        synthetic data.
+        Runs, each from other random vertices: in the paper 10 on real, 5 on synthetic data.
     rng
         Picks the vertex from which each clique grows.
     local_search
@@ -114,7 +114,7 @@ def greedy(
 def refine(graph: SimilarityGraph, groups: Sequence[Sequence[int]]) -> Groups:
     """Move experts to other groups, or out to be alone, one by one, while the objective falls.
 
-    Each time the move that lowers it most; the groups stay cliques.
+    Each time the move that lowers it most; the groups, lists of positions, stay cliques.
 
     Raises
     ------
@@ -148,7 +148,7 @@ def refine(graph: SimilarityGraph, groups: Sequence[Sequence[int]]) -> Groups:
 def trace(graph: SimilarityGraph, rng: np.random.Generator) -> Iterator[Step]:
     """One run of Algorithm 1, round by round: grow a clique, take it out, until nobody is left.
 
-    A step that chooses nobody closes its group.
+    A step that chooses nobody closes its group; ``rng`` picks where each clique begins.
     """
     left = np.arange(len(graph.experts))
     while len(left):
@@ -243,7 +243,7 @@ def exact(
 def objective(graph: SimilarityGraph, groups: Sequence[Sequence[int]]) -> float:
     """Sum of the weights inside groups, each pair counted once: Eq. 7 of the paper.
 
-    Infinite if two experts of a group have no edge, for then the groups are no clique cover.
+    Groups are lists of positions. Infinite if two experts of one have no edge: it is no clique.
 
     Raises
     ------

@@ -198,6 +198,11 @@ class PooledMarginals(BaseEstimator):  # type: ignore[misc] # scikit-learn has n
         r""":math:`\log P(Y_h = c \mid X = x)`, as :meth:`siscm.model.GumbelMaxSISCM.log_marginals`.
 
         Of instances in training these are not out-of-fold: see ``out_of_fold_``.
+
+        Parameters
+        ----------
+        X, opinions
+            As there.
         """
         check_is_fitted(self)
         if opinions is not None:

@@ -68,7 +68,17 @@ class Posterior:
 
 
 def noise_above(log_floor: FloatArray, said: BoolArray, rng: np.random.Generator) -> FloatArray:
-    """One noise vector for each row of floors (n, k), whose values are known where said (n, k)."""
+    """One noise vector for each row of floors (n, k), whose values are known where said (n, k).
+
+    Parameters
+    ----------
+    log_floor
+        Logarithms of the floors.
+    said
+        Where the floor is the value itself.
+    rng
+        Draws what lies above.
+    """
     n_said = said.sum(axis=1)
     log_s = np.log(rng.gamma(np.maximum(n_said, 1)))
     with np.errstate(invalid="ignore"):  # nothing said, no floor
@@ -85,6 +95,8 @@ def posterior(
 
     Parameters
     ----------
+    log_p, labels
+        Log-marginals (n, k) and label codes (n,) of the experts observed.
     points
         From a dimension, m - 1 for m different labels, to points (n_draws, m - 1) of the unit
         cube: random, or :func:`evenly` spread.
@@ -147,6 +159,15 @@ def law_given_two(
     change places :math:`S'` is linear in :math:`\rho` there, and the integral is the length over
     the product of :math:`S'` at both ends.
 
+    Parameters
+    ----------
+    experts
+        The two virtual experts.
+    bound
+        As from their ``bounds``.
+    log_q
+        The log-marginals.
+
     Returns
     -------
     array (t, k), and the log-chance of the opinions observed
@@ -206,6 +227,8 @@ def shared_law(
     ----------
     log_p, labels
         Log-marginals (n, k) and label codes (n,) of those observed.
+    log_q
+        Log-marginals (t, k) of the targets.
     n_points
         As in :func:`evenly`.
 
@@ -241,6 +264,15 @@ def monte_carlo_law(
     """As :func:`shared_law`, but as the paper would estimate it (Eq. 5): frequencies over draws.
 
     Draws are weighted where three or more different labels were observed.
+
+    Parameters
+    ----------
+    log_p, labels, log_q
+        As for :func:`shared_law`.
+    n_samples
+        How many draws: T.
+    rng
+        Draws the noise.
     """
     found = posterior(log_p, labels, lambda n_ratios: rng.random((n_samples, n_ratios)))
     if found is None:

@@ -10,10 +10,46 @@ import pandas as pd
 from pandas.api.types import is_hashable
 
 from siscm.checks import IntArray
-from siscm.names import gaps, plain
+from siscm.names import gaps, given_names, plain, sorted_names
 
 LARGEST_CODE = np.iinfo(np.int32).max
 """A label code beyond cannot be a position among classes."""
+
+
+def as_long(table: pd.DataFrame) -> tuple[pd.DataFrame, list[Any], list[Any]]:
+    """A row an opinion, of a table with a row an instance and a column an expert; gaps left out.
+
+    Returns
+    -------
+    table, instances, experts
+        The table with columns ``instance``, ``expert`` and ``label``; and all names, sorted.
+
+    Raises
+    ------
+    TypeError
+        If the table is no DataFrame.
+    ValueError
+        If a name of a row or of a column is missing or stands twice.
+    """
+    if not isinstance(table, pd.DataFrame):
+        raise TypeError(f"the table must be a pandas DataFrame, not a {type(table).__name__}.")
+    instances, experts = (
+        sorted_names(given_names(names, role), role)
+        for names, role in ((table.index, "instance"), (table.columns, "expert"))
+    )
+    cells = table.to_numpy(dtype=object)
+    i, h = np.nonzero(~gaps(cells))
+    said = pd.Series(cells[i, h], dtype=object)
+    if table.dtypes.nunique() == 1 and getattr(table.dtypes.iloc[0], "ordered", False):
+        said = said.astype(table.dtypes.iloc[0])
+    long = pd.DataFrame(
+        {
+            "instance": table.index.to_numpy(dtype=object)[i],
+            "expert": table.columns.to_numpy(dtype=object)[h],
+            "label": said,
+        }
+    )
+    return long, instances, experts
 
 
 def check_columns(table: pd.DataFrame, columns: dict[str, str]) -> None:
@@ -21,6 +57,8 @@ def check_columns(table: pd.DataFrame, columns: dict[str, str]) -> None:
 
     Parameters
     ----------
+    table
+        A row an opinion.
     columns
         The name of the column for each role: instance, expert and label.
     """
@@ -68,6 +106,8 @@ def merge_repeats(
     ----------
     rows
         Codes of instance, expert and label: columns ``i``, ``h``, ``y``.
+    instances, experts, classes
+        The names behind the codes, for errors.
     """
     rows = rows.sort_values(["i", "h", "y"], ignore_index=True)
     unique = rows.drop_duplicates(ignore_index=True)

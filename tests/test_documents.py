@@ -1,6 +1,7 @@
 """What README and cheat sheet say runs; the reference and CONTRIBUTING name what there is."""
 
 import doctest
+import inspect
 import re
 import tomllib
 from importlib import import_module
@@ -87,6 +88,58 @@ def test_the_reference_has_every_module_once():
         r"^\.\. auto(?:function|method):: siscm\.[\w.]+\.(\w+)$", pages, re.MULTILINE
     )
     assert sorted(", ".join(left_out).split(", ")) == sorted(elsewhere)
+
+
+DRAWN_ON = {"axes", "all_axes", "figure"}  # the first of every function that draws
+
+
+def with_parameters():
+    """Public functions, methods and classes with a section on parameters, by their full names."""
+    for name in sorted(DOTTED.values()):
+        things = vars(import_module(name))
+        classes = [thing for thing in things.values() if inspect.isclass(thing)]
+        for scope in (things, *(vars(one) for one in classes if one.__module__ == name)):
+            for thing in scope.values():
+                thing = getattr(thing, "__func__", thing)  # of a class method
+                own = getattr(thing, "__module__", "") == name and not thing.__name__.startswith(
+                    "_"
+                )
+                if own and "\nParameters\n---" in inspect.cleandoc(thing.__doc__ or ""):
+                    yield f"{name}.{thing.__qualname__}", thing
+
+
+def undescribed(thing):
+    """The parameters that its section leaves out, and those that it names and there are not."""
+    section = inspect.cleandoc(thing.__doc__).partition("\nParameters\n")[2].partition("\n\n")[0]
+    entries = re.findall(r"^\*{0,2}(\w+(?:, \w+)*)$", section, re.MULTILINE)
+    named = [name for entry in entries for name in entry.split(", ")]
+    drawn_on = DRAWN_ON if thing.__name__.startswith("draw_") else set()
+    return (set(named) ^ set(inspect.signature(thing).parameters)) - {"self", "cls"} - drawn_on
+
+
+def test_a_section_on_parameters_names_every_one():
+    """A function's own, too, if only to say where it is described; what it draws on is plain."""
+    found = dict(with_parameters())
+    assert {"siscm.opinions.Opinions", "siscm.opinions.Opinions.from_long"} <= set(found)
+    assert "siscm.answering.SecondOpinions.second_opinions" in found
+    assert {name: undescribed(thing) for name, thing in found.items() if undescribed(thing)} == {}
+
+
+def test_a_parameter_that_is_left_out_is_noticed():
+    def function(one, two, *, three=3):
+        """Text.
+
+        Parameters
+        ----------
+        one, four
+            Of these.
+
+        Returns
+        -------
+        two
+        """
+
+    assert undescribed(function) == {"two", "three", "four"}
 
 
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text("utf-8")

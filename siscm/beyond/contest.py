@@ -33,7 +33,13 @@ GRADED = "graded sharing"
 
 
 def graded(model: GradedSISCM) -> Rule:
-    """Graded sharing as a rule: the law at the sharing of each pair."""
+    """Graded sharing as a rule: the law at the sharing of each pair.
+
+    Parameters
+    ----------
+    model
+        Fitted; pairs to be inferred have its experts and classes.
+    """
     sharing, noise = model.pair_sharing(), model.noise_
 
     def rule(pairs: Pairs) -> FloatArray:
@@ -47,6 +53,13 @@ def fit_times_table(pairs: Pairs, said: IntArray) -> Rule:
     r"""Marginal times :math:`P(Y_{h'} = d \mid Y_h = c) / P(Y_{h'} = d)`, one table for all pairs.
 
     Training pairs and what their targets said are counted, one added to each cell.
+
+    Parameters
+    ----------
+    pairs
+        The training pairs.
+    said
+        (n,): codes of what their targets said.
     """
     k = pairs.log_p_target.shape[-1]
     counts = np.ones((k, k))
@@ -68,6 +81,11 @@ def fit_regression(pairs: Pairs, said: IntArray) -> Rule:
     Its inputs are both experts' log-marginals and the label observed, the latter also times the
     observed expert's log-marginals, so that a surprising label can count for more. It knows what
     :func:`siscm.cifar10h.rivals.fit_pooled_regression` has to learn: each expert's habits.
+
+    Parameters
+    ----------
+    pairs, said
+        As for :func:`fit_times_table`.
     """
 
     def inputs(pairs: Pairs) -> FloatArray:
@@ -138,7 +156,17 @@ def contest(model: GradedSISCM, X: pd.DataFrame, train: Opinions, test: Opinions
 
 
 def judged(rules: Mapping[str, Rule], log_marginals: FloatArray, test: Opinions) -> pd.DataFrame:
-    """What each rule makes of every ordered pair of test opinions: a table of :func:`contest`."""
+    """What each rule makes of every ordered pair of test opinions: a table of :func:`contest`.
+
+    Parameters
+    ----------
+    rules
+        By the name of the method.
+    log_marginals
+        (n_opinions, k), in the order of ``test.to_long()``.
+    test
+        What the experts said.
+    """
     given, truth = pairs_of(log_marginals, test)
     rows = np.arange(len(truth))
     columns: dict[tuple[str, str], Any] = {

@@ -87,6 +87,8 @@ def recorded_contest(panel: str, population: str, part: str) -> Html:
 
     Parameters
     ----------
+    panel, population
+        As for :func:`recorded`.
     part
         ``"test"`` or ``"development"``.
     """

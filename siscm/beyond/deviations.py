@@ -43,6 +43,10 @@ def design(
         (n, k) log-probabilities and (n, d) components of the instances, d may be 0.
     expert
         (n,): positions of whose opinions are meant.
+    n_experts
+        How many there are: each has columns of her own.
+    prior
+        The spreads that the columns are multiplied by.
     """
     width, slope_spread = prior
     offset = np.full((len(f), 1), width * OFFSET_SPREAD)

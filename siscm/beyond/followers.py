@@ -187,8 +187,12 @@ def draw_followed(
 
     Parameters
     ----------
+    heard
+        What was said, and how much each shares.
     n
         How many draws; of more than twenty opinions it takes fewer.
+    rng
+        Draws who followed, and the noises.
 
     Returns
     -------

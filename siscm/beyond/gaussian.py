@@ -125,6 +125,8 @@ def log_ratio(two: TwoOpinions, correlation: FloatArray | float) -> tuple[FloatA
 
     Parameters
     ----------
+    two
+        The opinions, and the marginals of who gave them.
     correlation
         :math:`\lambda`, one or (n,).
     """

@@ -58,6 +58,10 @@ def pair_law(
     ----------
     log_p, log_q, label
         As in :func:`siscm.gumbel.counterfactual_probabilities`.
+    sharing
+        :math:`\lambda`, from 0 (marginals) to 1 (the noise is one); broadcasts against the labels.
+    noise
+        Which noise is shared.
     """
     if noise == "gaussian":
         return gaussian.law(log_p, log_q, label, sharing)
@@ -73,6 +77,8 @@ def followed_or_not(
     ----------
     says, log_q
         What they say as followers (..., k), and their log-marginals; leading axes broadcast.
+    share
+        From 0 to 1.
     """
     follow = share[..., None]
     return np.asarray(follow * says + (1 - follow) * np.exp(log_q))

@@ -38,6 +38,10 @@ def graders(
 
     Parameters
     ----------
+    rng
+        Draws everything.
+    n_instances, n_experts
+        How many cases, and how many experts; each grades every case.
     hidden
         Standard deviation of the severity that features do not show, beside 1 of that they do.
     error

@@ -64,6 +64,8 @@ def read_features(
         Instances with opinions, from which medians are taken; None if unknown.
     kinds
         Of columns that are not to be guessed.
+    problems
+        Collects what is wrong with the file, and what was done about it.
     """
     table = read_csv(path, problems, [columns["instance"]])
     if table is None:

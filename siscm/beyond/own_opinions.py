@@ -29,6 +29,8 @@ def clean_opinions(
         As from :func:`siscm.beyond.own_files.read_csv`.
     columns
         The name of the column for each role.
+    problems
+        Collects what is wrong with the table, and what was done about it.
     """
     names = find_columns(table, columns, problems)
     if names is None:

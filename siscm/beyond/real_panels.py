@@ -74,6 +74,8 @@ def held_out(
 
     Parameters
     ----------
+    opinions
+        All of them; instances without one are dealt out too.
     n_folds
         How many of the folds are left out.
     seed
@@ -210,6 +212,8 @@ def behind(pairs: pd.DataFrame, other: pd.DataFrame, n_classes: int) -> dict[str
     ----------
     pairs, other
         As from :func:`siscm.beyond.contest.contest`, with the same rows.
+    n_classes
+        How many labels there are.
     """
     whom = pairs.columns.get_level_values(0).isin(["instance", "observed", "target", GRADED])
     both = pairs.loc[:, whom].copy()
@@ -226,6 +230,8 @@ def score_figures(pairs: pd.DataFrame, n_classes: int) -> dict[str, Any]:
     ----------
     pairs
         As from :func:`siscm.beyond.contest.contest`.
+    n_classes
+        How many labels there are.
     """
     return {
         "pairs": len(pairs),

@@ -218,6 +218,8 @@ def choose_groups(
         Evidence about the same experts from disjoint instances, two parts at least.
     n_restarts
         Runs of Algorithm 1 at each sharing.
+    rng
+        Picks where Algorithm 1 begins.
 
     Returns
     -------

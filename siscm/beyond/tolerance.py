@@ -40,8 +40,12 @@ def half_samples(
     ----------
     learn
         From some opinions to log-marginals of all of ``opinions``.
+    opinions
+        What the experts said.
     n
         How many halves.
+    rng
+        Draws the halves.
     """
     size = len(opinions.instances)
     for _ in range(n):

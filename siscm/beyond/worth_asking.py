@@ -193,6 +193,8 @@ def net_value(found: pd.DataFrame, costs: Sequence[float] = COSTS) -> pd.DataFra
 
     Parameters
     ----------
+    found
+        A row a case, as from :func:`siscm.asking.trial` or :func:`held_out_trials`.
     costs
         Of an opinion, where a wrong decision costs 1.
 

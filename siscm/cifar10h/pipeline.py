@@ -135,6 +135,8 @@ def prepare(data: Cifar10H, **choices: Any) -> Prepared:
 
     Parameters
     ----------
+    data
+        The real files or the twin, as from :func:`load_cifar10h`.
     choices
         Arguments of :func:`siscm.cifar10h.preprocessing.preprocess`, such as ``reading`` or
         ``seed``.
@@ -147,6 +149,10 @@ def describe(data: Cifar10H, done: Preprocessed, numbers: Pipeline | None = None
 
     Parameters
     ----------
+    data
+        Whose features they are.
+    done
+        As from :func:`siscm.cifar10h.preprocessing.preprocess`.
     numbers
         Another pipeline than :func:`siscm.cifar10h.image_features.image_features`, not fitted yet.
     """

@@ -117,6 +117,8 @@ def draw_matrix(axes: Axes, shades: pd.DataFrame, words: pd.DataFrame, most: flo
         From 0 to ``most``, or NaN.
     words
         Of the same shape.
+    most
+        Where the scale of shades ends.
     """
     values = shades.to_numpy(dtype=np.float64)
     axes.imshow(values, cmap=colormaps["Blues"].with_extremes(bad=PALE), vmin=0, vmax=most)

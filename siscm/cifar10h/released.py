@@ -76,6 +76,8 @@ def recount_violations(
     p
         Marginal probabilities (n_opinions, k), in the order of ``opinions.to_long()``; they need
         not sum to 1.
+    opinions
+        What the experts said.
     """
     h, y = opinions.expert_codes, opinions.label_codes
     counts = np.zeros_like(graph.violations)
@@ -202,6 +204,8 @@ def label_shares(opinions: Opinions, counted: Literal["opinions", "pairs"]) -> F
 
     Parameters
     ----------
+    opinions
+        What the experts said.
     counted
         ``"opinions"``: each opinion once, the class prior of her GNB. ``"pairs"``: each opinion
         as often as others gave one on the same instance, the class prior of her CNB, whose rows
@@ -225,6 +229,8 @@ def divided_by_prior(rule: Rule, prior: FloatArray) -> Rule:
 
     Parameters
     ----------
+    rule
+        Whose probabilities they are.
     prior
         (H, k): of each expert, as from :func:`label_shares`. A label of prior zero gets none.
     """

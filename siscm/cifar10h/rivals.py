@@ -92,6 +92,8 @@ def confusions(
 
     Parameters
     ----------
+    opinions
+        What the experts said.
     n_iterations
         How often both steps are taken.
     pseudo
@@ -135,6 +137,8 @@ def fit_pooled_regression(
     X_train, X
         Features of the instances of training, and of those to be scored; each in the order of their
         opinions' ``instances``.
+    opinions
+        Those of training.
     strength
         Inverse strength of the penalty, scikit-learn's ``C``.
     """

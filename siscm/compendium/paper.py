@@ -214,8 +214,12 @@ def at_least(name: str, paper: str, share: float, least: float) -> Number:
 
     Parameters
     ----------
+    name
+        What it is a share of.
     paper
         The words.
+    share, least
+        Ours, and what the words are read as.
     """
     verdict = REPRODUCED if share >= least else DIFFERS
     return Number(name, paper, f"{share:.0%}", f"at least {least:.0%}", verdict)

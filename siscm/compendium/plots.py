@@ -61,6 +61,10 @@ def draw_line(
 
     Parameters
     ----------
+    y, i, name
+        Values, whose index says where they stand; which look; and what the legend calls them.
+    ends
+        The lower and upper ends of intervals, drawn as bars.
     across
         Whether the index goes up, as that of rows, and the values to the right.
     **look
@@ -229,6 +233,10 @@ def draw_step(axes: Axes, graph: SimilarityGraph, step: Step, done: Sequence[int
 
     Parameters
     ----------
+    graph
+        Whose experts and edges are drawn.
+    step
+        The round that is shown.
     done
         Experts already in earlier groups, out of the graph: drawn pale.
     """

@@ -74,6 +74,8 @@ def make_synthetic_panel(
         panel with more instances begins like one with fewer.
     group_sizes
         How many experts each group has.
+    n_classes, n_features
+        How many labels, and how many features an instance has.
 
     Raises
     ------

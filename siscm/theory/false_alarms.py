@@ -81,6 +81,8 @@ def by_meetings(
 
     Parameters
     ----------
+    rng
+        Draws habits and errors.
     errors
         :math:`\log\hat p` is :math:`\log p` plus ``error`` times standard normals, normalised;
         drawn anew for every case and expert, the same draws for every error. 0 is the truth.
@@ -132,8 +134,12 @@ def by_training_size(
 
     Parameters
     ----------
+    rng
+        Draws habits, cases and opinions.
     sizes
         Numbers of training opinions an expert; fewer are the first of more.
+    n_features
+        How many features a case has.
     meetings, n_pairs, n_classes, spread, leaning
         As in :func:`by_meetings`, but what an expert leans to depends on the case.
 

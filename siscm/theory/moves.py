@@ -55,6 +55,10 @@ def simulated_pairs(
         Log-marginals (n_experts, k), the same in every case.
     groups
         The partition of the experts.
+    n
+        How many cases.
+    rng
+        Draws the noises.
 
     Returns
     -------

@@ -44,6 +44,10 @@ def stable(
 
     Parameters
     ----------
+    rng
+        Draws the model.
+    n_experts, n_classes, n_x
+        How many experts, labels, and values of the features.
     n_steps
         How many levels of doubt there are.
     """

@@ -106,7 +106,11 @@ class FiniteSCM:
         Parameters
         ----------
         answers
-            (n_x, n_noise, n_experts).
+            (n_x, n_noise, n_experts): the label that each says.
+        prior
+            (n_noise,): how likely each value of the noise is.
+        n_classes
+            How many labels there are.
         """
         if answers.ndim != 3:
             raise ValueError(f"answers are (n_x, n_noise, n_experts), not {answers.shape}.")
@@ -129,6 +133,10 @@ class FiniteSCM:
         mechanism
             From a set of experts to what they say, (n_x, n_noise, how many they are), in
             the order of their numbers.
+        prior, n_classes
+            As for :meth:`from_submechanisms`.
+        n_experts
+            How many experts there are, numbered from 0.
         """
         answers = {}
         for asked in all_sets(n_experts):
@@ -184,6 +192,8 @@ def counterfactual(
 
     Parameters
     ----------
+    scm
+        The model.
     x
         The features.
     asked, said

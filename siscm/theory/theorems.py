@@ -236,6 +236,8 @@ def tally(cases: pd.DataFrame, given: tuple[str, str], found: tuple[str, str]) -
 
     Parameters
     ----------
+    cases
+        As from :func:`run`.
     given
         Names of the cases with the premise and of those without; where there is no premise, of
         those with the left side and of those without.
