@@ -122,8 +122,10 @@ class SecondOpinions(ABC):
 
         Parameters
         ----------
-        X, observed
-            As for :meth:`counterfactual_proba`; exactly one opinion observed on each instance.
+        X
+            As for :meth:`counterfactual_proba`.
+        observed
+            As for :meth:`counterfactual_proba`, but exactly one opinion on each instance.
 
         Returns
         -------

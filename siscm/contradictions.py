@@ -49,14 +49,26 @@ class VirtualExperts(NamedTuple):
 
 
 def virtual_experts(log_p: FloatArray, labels: IntArray) -> VirtualExperts:
-    """Merge experts with log-marginals (n, k) who said the same."""
+    """Merge experts with log-marginals (n, k) who said the same.
+
+    Parameters
+    ----------
+    log_p, labels
+        The log-marginals, and the label codes (n,) of what each said.
+    """
     log_ratio = log_p - log_p[np.arange(len(labels)), labels][:, None]
     said = np.unique(labels)
     return VirtualExperts(said, np.stack([log_ratio[labels == c].max(axis=0) for c in said]))
 
 
 def possible(log_p: FloatArray, labels: IntArray) -> bool:
-    """Whether some noise makes experts with log-marginals (n, k) say all that they said."""
+    """Whether some noise makes experts with log-marginals (n, k) say all that they said.
+
+    Parameters
+    ----------
+    log_p, labels
+        As for :func:`virtual_experts`.
+    """
     return virtual_experts(log_p, labels).bounds() is not None
 
 

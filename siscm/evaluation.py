@@ -103,8 +103,10 @@ def summaries(
 
     Parameters
     ----------
-    pairs, n_classes
-        For each rule, by name, what :func:`all_pairs` gave; and how many labels there are.
+    pairs
+        For each rule, by name, what :func:`all_pairs` gave.
+    n_classes
+        How many labels there are.
     rng
         Draws the bootstrap samples, the same ones for every rule.
 
@@ -202,8 +204,10 @@ def summary(
 
     Parameters
     ----------
-    pairs, n_classes
-        From :func:`all_pairs`, and how many labels there are.
+    pairs
+        From :func:`all_pairs`.
+    n_classes
+        How many labels there are.
     rng
         Draws the bootstrap samples: whole instances, since opinions on one are dependent.
     n_bootstrap
@@ -212,9 +216,8 @@ def summary(
     Returns
     -------
     DataFrame
-        A row a scenario (all pairs, same group, different groups): ``n_pairs``, and ``accuracy``,
-        ``log_loss`` with their bounds ``_low`` and ``_high``. NaN where there is no pair; the
-        bounds are NaN too where all pairs come from one instance.
+        A row a scenario, :data:`SCENARIOS`: ``n_pairs``, and ``accuracy``, ``log_loss`` with their
+        bounds ``_low`` and ``_high``. NaN without a pair, and bounds where all are of one instance.
     """
     right = (pairs["prediction"] == pairs["truth"]).astype(float)
     loss = log_loss(pairs["probability"].to_numpy(), n_classes)

@@ -41,6 +41,15 @@ def pieces_between(
     """Cut the range from low to high (...) where t q overtakes f (..., k).
 
     What lies before the first of these belongs to no piece.
+
+    Parameters
+    ----------
+    log_f, log_q
+        Logarithms of f and q, (..., k); leading axes broadcast.
+    n
+        Of how many labels the value is known.
+    log_low, log_high
+        Logarithms (...) of the ends of the range.
     """
     log_f, log_q = np.broadcast_arrays(log_f, log_q)
     knots = np.clip(turns_of(log_f, log_q), log_low[..., None], log_high[..., None])
@@ -58,7 +67,13 @@ def pieces_between(
 
 
 def turns_of(log_f: FloatArray, log_q: FloatArray) -> FloatArray:
-    """Where t q overtakes f; nowhere if both are zero."""
+    """Where t q overtakes f; nowhere if both are zero.
+
+    Parameters
+    ----------
+    log_f, log_q
+        As for :func:`pieces_between`; the result is the logarithm of t.
+    """
     with np.errstate(invalid="ignore"):
         at = log_f - log_q
     return np.where(np.isnan(at), np.inf, at)
@@ -67,7 +82,15 @@ def turns_of(log_f: FloatArray, log_q: FloatArray) -> FloatArray:
 def slope_and_sum(
     log_knots: FloatArray, log_f: FloatArray, log_q: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Logarithms of S and, just above, of its slope at knots (..., k) in ascending order."""
+    """Logarithms of S and, just above, of its slope at knots (..., k) in ascending order.
+
+    Parameters
+    ----------
+    log_knots
+        Logarithms of the knots.
+    log_f, log_q
+        Logarithms of f and q, in the order of the knots.
+    """
     log_slope = np.logaddexp.accumulate(log_q, axis=-1)
     above = np.full_like(log_f, -np.inf)
     above[..., :-1] = np.logaddexp.accumulate(log_f[..., ::-1], axis=-1)[..., -2::-1]

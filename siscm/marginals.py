@@ -213,9 +213,11 @@ def all_log_marginals(
     Parameters
     ----------
     classifiers, experts
-        Fitted classifiers, and whose they are.
-    X, n_classes
-        Features (n, n_features), and how many labels there are: k.
+        In the same order; the classifiers are fitted.
+    X
+        Features (n, n_features).
+    n_classes
+        How many labels there are: k.
     min_proba
         As for :func:`floor`.
     """
@@ -232,8 +234,10 @@ def predict_one(classifier: Any, X: Features, n_classes: int, whose: str) -> Flo
     ----------
     classifier
         Fitted; its classes are label codes.
-    X, n_classes
-        Features (n, n_features), and how many labels there are: k.
+    X
+        Features (n, n_features).
+    n_classes
+        How many labels there are: k.
     whose
         Whose classifier it is, for errors.
     """

@@ -59,7 +59,21 @@ def run_all(
     n_jobs: int,
     name: str = "runs",
 ) -> list[Item]:
-    """What a function returns for each task, which is its arguments; counted on a terminal."""
+    """What a function returns for each task, which is its arguments; counted on a terminal.
+
+    Parameters
+    ----------
+    function
+        What is called; in other processes if there are several workers.
+    tasks
+        The arguments of each call.
+    total
+        How many tasks there are.
+    n_jobs
+        Workers, as in joblib.
+    name
+        What the tasks are, on the terminal.
+    """
     done = []
     for one in Parallel(n_jobs, return_as="generator")(delayed(function)(*task) for task in tasks):
         done.append(one)

@@ -14,7 +14,13 @@ Part = tuple[FloatArray, Opinions]
 
 
 def pairs_of(log_marginals: FloatArray, opinions: Opinions) -> tuple[Pairs, IntArray]:
-    """Every ordered pair of opinions on one instance, and what the targets said (n,)."""
+    """Every ordered pair of opinions on one instance, and what the targets said (n,).
+
+    Parameters
+    ----------
+    log_marginals, opinions
+        As for :func:`siscm.pairs.opinion_marginals`; every expert is in a group of her own.
+    """
     log_p = opinion_marginals(log_marginals, opinions)
     observed, target = ordered_pairs(opinions)
     alone = np.arange(len(opinions.experts))

@@ -64,7 +64,15 @@ def weights_table(scores: dict[str, Any], caption: str, kind: Data) -> Html:
 
 
 def recorded(panel: str, population: str) -> dict[str, Any]:
-    """One population's figures in ``expected/graded.json``, and ``origin`` where from."""
+    """One population's figures in ``expected/graded.json``, and ``origin`` where from.
+
+    Parameters
+    ----------
+    panel
+        Its name in that file, one of :data:`siscm.data.panels.PanelName`.
+    population
+        One of :data:`siscm.beyond.real_panels.POPULATIONS`.
+    """
     entry = expected("graded")[panel]
     return {**entry["populations"][population], "origin": origin(entry)}
 

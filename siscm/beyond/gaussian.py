@@ -139,11 +139,18 @@ def log_ratio(two: TwoOpinions, correlation: FloatArray | float) -> tuple[FloatA
 
 
 def log_ratios(two: TwoOpinions, correlations: FloatArray) -> tuple[FloatArray, FloatArray]:
-    r"""The same at several correlations, ascending from 0: values and derivatives (n, m).
+    r"""As :func:`log_ratio`, at several correlations: values and derivatives (n, m).
 
     The derivative of a joint probability by the correlation is a density (Plackett, 1954), so the
     probability is an integral, taken over the angle :math:`\arcsin\lambda` by Gauss-Legendre's
     rule between neighbouring correlations. Much faster than Owen's function.
+
+    Parameters
+    ----------
+    two
+        As for :func:`log_ratio`.
+    correlations
+        (m,): ascending from 0.
     """
     strangers, corners = _rectangle(two)
     angle = np.arcsin(correlations)

@@ -89,6 +89,15 @@ def terms(two: TwoOpinions, noise: Noise, nodes: FloatArray) -> FloatArray:
 
     Log-likelihoods beside that of strangers and their derivatives, as if a shared noise could have
     produced both; and whether it cannot, where the logarithm is :math:`\log(1 - \lambda)`.
+
+    Parameters
+    ----------
+    two
+        The opinions, and the marginals of who gave them.
+    noise
+        Which noise may be shared.
+    nodes
+        (m,): values of :math:`\lambda`, ascending from 0.
     """
     if noise == "gaussian":
         values, slopes = gaussian.log_ratios(two, nodes)
@@ -101,7 +110,15 @@ def terms(two: TwoOpinions, noise: Noise, nodes: FloatArray) -> FloatArray:
 
 
 def pull(two: TwoOpinions, sharing: FloatArray, noise: Noise) -> FloatArray:
-    r""":math:`\lambda\, \partial / \partial\lambda` of the log-likelihood of two opinions (n,)."""
+    r""":math:`\lambda\, \partial / \partial\lambda` of the log-likelihood of two opinions (n,).
+
+    Parameters
+    ----------
+    two, noise
+        As for :func:`terms`.
+    sharing
+        (n,): :math:`\lambda` of each pair.
+    """
     if noise == "gaussian":
         return sharing * gaussian.log_ratio(two, sharing)[1]
     rho = excess(two, noise)
@@ -113,6 +130,11 @@ def excess(two: TwoOpinions, noise: Noise) -> FloatArray:
 
     Above 0 where a shared noise makes them likelier than two noises do, -1 where it cannot
     produce them, and only there: under Gumbel noise where they violate conditional stability.
+
+    Parameters
+    ----------
+    two, noise
+        As for :func:`terms`.
     """
     log_p, log_q, label, other = two
     rows = np.arange(len(label))

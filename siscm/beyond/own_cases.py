@@ -159,7 +159,15 @@ class NewCases:
 
 
 def among(model: GradedSISCM, experts: pd.Index[Any]) -> GradedSISCM:
-    """The fitted model as if only some of its experts existed: it infers the same about them."""
+    """The fitted model as if only some of its experts existed: it infers the same about them.
+
+    Parameters
+    ----------
+    model
+        Fitted; it is not changed.
+    experts
+        Some of its experts, in the order wanted.
+    """
     some = copy(model)
     some.experts_ = experts.to_numpy()
     some.sharing_ = model.sharing_.loc[experts]

@@ -62,9 +62,18 @@ class Problems:
     def add(
         self, outcome: Outcome, problem: str, advice: str, where: Iterable[object] | None = None
     ) -> None:
-        """Note a problem; ``where`` names each place once, None stands for the whole file.
+        """Note a problem of the file.
 
         A problem that is nowhere is none.
+
+        Parameters
+        ----------
+        outcome
+            What came of it.
+        problem, advice
+            What is wrong, and what the user can do.
+        where
+            The places, each named once; None for the whole file.
         """
         places = [""] if where is None else list(where)
         if places:

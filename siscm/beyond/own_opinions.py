@@ -62,7 +62,17 @@ def clean_opinions(
 def find_columns(
     table: pd.DataFrame, columns: dict[str, str], problems: Problems
 ) -> dict[str, str] | None:
-    """The table's column for each role; None, and a problem, if one is missing."""
+    """The table's column for each role; None, and a problem, if one is missing.
+
+    Parameters
+    ----------
+    table
+        As from :func:`siscm.beyond.own_files.read_csv`.
+    columns
+        The name that the user gave, by role; letter case does not matter.
+    problems
+        Collects what is wrong.
+    """
     folded = {column.casefold(): column for column in reversed(table.columns)}
     found: dict[str, str] = {}
     missing: dict[str, str] = {}
@@ -92,7 +102,19 @@ def find_columns(
 
 
 def are_opinions(table: pd.DataFrame, name: str, roles: list[str], problems: Problems) -> bool:
-    """Whether it is a table of opinions, which is a problem: answers would know the answers."""
+    """Whether it is a table of opinions, which is a problem: answers would know the answers.
+
+    Parameters
+    ----------
+    table
+        Meant to hold a row an instance.
+    name
+        Its column of instances.
+    roles
+        The columns of expert and label in the opinions.
+    problems
+        Collects what is wrong.
+    """
     has = {column.casefold() for column in table.columns}
     trouble = "looks like opinions: "
     if all(plain_name(role).casefold() in has for role in roles):
@@ -191,7 +213,17 @@ def numeric_order(column: pd.Series[Any]) -> list[str] | None:
 
 
 def in_order(said: pd.DataFrame, order: Sequence[str], problems: Problems) -> list[str] | None:
-    """The labels in the order that the user gave, spelt in another way or not."""
+    """The labels in the order that the user gave, spelt in another way or not.
+
+    Parameters
+    ----------
+    said
+        The opinions, with a column ``label``.
+    order
+        The labels in the order that the user gave.
+    problems
+        Collects what is wrong.
+    """
     found = {name.casefold(): name for name in said["label"].unique()}
     given = [plain_name(str(name)) for name in order]
     if all(map(_is_number, [*found, *given])):
@@ -226,7 +258,17 @@ def _once(said: pd.DataFrame, problems: Problems) -> pd.DataFrame:
 
 
 def without_repeats(table: pd.DataFrame, what: str, problems: Problems) -> pd.DataFrame:
-    """The rows of a table, each once."""
+    """The rows of a table, each once.
+
+    Parameters
+    ----------
+    table
+        Any.
+    what
+        What its rows are, in words.
+    problems
+        Collects what was mended.
+    """
     repeated = table.duplicated()
     trouble = f"{what} that repeat an equal one: counted once"
     where = rows(table.index[repeated])

@@ -119,14 +119,26 @@ def development(
 
 
 def final(panel: Panel, min_opinions: int = 1) -> pd.DataFrame:
-    """The contest on the test part, learned from training and development parts."""
+    """The contest on the test part, learned from training and development parts.
+
+    Parameters
+    ----------
+    panel, min_opinions
+        As for :func:`training`.
+    """
     train = training(panel, min_opinions)
     test = panel.part("test").select(experts=train.experts)
     return contest(GradedSISCM(text_marginals()), texts(panel), train, test)
 
 
 def fitted(panel: Panel, min_opinions: int = 1) -> GradedSISCM:
-    """Graded sharing, learned from the training and development parts."""
+    """Graded sharing, learned from the training and development parts.
+
+    Parameters
+    ----------
+    panel, min_opinions
+        As for :func:`training`.
+    """
     said = training(panel, min_opinions)
     return GradedSISCM(text_marginals()).fit(texts(panel).loc[said.instances], said)
 

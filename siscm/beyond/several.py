@@ -75,6 +75,11 @@ def _log_chances(a: FloatArray, log_own: FloatArray) -> tuple[FloatArray, FloatA
 def cells_on_a_line(heard: Heard, wanted: Wanted) -> Cells | None:
     """A noise on a line, cut wherever somebody begins to say something else; exact.
 
+    Parameters
+    ----------
+    heard, wanted
+        The opinions observed in a group, and the experts whose opinions are wanted.
+
     Returns
     -------
     Cells, or None
@@ -106,7 +111,15 @@ def cells_on_a_line(heard: Heard, wanted: Wanted) -> Cells | None:
 def cells_drawn(
     heard: Heard, wanted: Wanted, n_samples: int, rng: np.random.Generator
 ) -> Cells | None:
-    """The same of Gumbel noises with any number of labels: weighted draws of the noise."""
+    """As :func:`cells_on_a_line`, of Gumbel noises with any number of labels: weighted draws.
+
+    Parameters
+    ----------
+    heard, wanted
+        As for :func:`cells_on_a_line`.
+    n_samples, rng
+        As n and rng of :func:`siscm.beyond.followers.draw_followed`.
+    """
     found = draw_followed(heard, n_samples, rng)
     if found is None:
         return None
@@ -118,7 +131,17 @@ def cells_drawn(
 def cells_of(
     heard: Heard, wanted: Wanted, noise: Noise, n_samples: int, rng: np.random.Generator
 ) -> Cells | None:
-    """Whichever can be had: exact wherever the noise lies on a line."""
+    """The noise of a group in cells, exact wherever it lies on a line; else drawn.
+
+    Parameters
+    ----------
+    heard, wanted
+        As for :func:`cells_on_a_line`.
+    noise
+        Which noise the group has.
+    n_samples, rng
+        As for :func:`cells_drawn`.
+    """
     if noise == "gaussian":
         return Cells(*gaussian.cells(*heard, *wanted))
     if on_a_line(noise, wanted.log_q.shape[1]):
@@ -154,6 +177,13 @@ def by_followers(heard: Heard, wanted: Wanted, n_points: int) -> FloatArray | No
 
     Followers share a noise (:func:`siscm.posterior.shared_law`), the others say what they say on
     their own. Experts whose sharing is 0 or 1 leave no choice; each other expert doubles the sum.
+
+    Parameters
+    ----------
+    heard, wanted
+        As for :func:`cells_on_a_line`.
+    n_points
+        As for :func:`siscm.posterior.shared_law`.
 
     Returns
     -------

@@ -100,6 +100,13 @@ def explained_by_chance(graph: SimilarityGraph, expected: FloatArray) -> FloatAr
     how far off an estimate can be: with 5, several times as many similar pairs are below
     :data:`LEVEL` as it says.
 
+    Parameters
+    ----------
+    graph
+        Of the opinions that the violations were expected of.
+    expected
+        As from :func:`expected_violations`.
+
     Raises
     ------
     ValueError

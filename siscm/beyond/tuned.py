@@ -26,7 +26,15 @@ Fit = Callable[[float, Part, Part], Rule]
 
 
 def dawid_skene(pseudo: float, train: Part, test: Part) -> Rule:
-    """:func:`siscm.cifar10h.rivals.fit_dawid_skene`; ``pseudo`` is one of :data:`PSEUDO_COUNTS`."""
+    """:func:`siscm.cifar10h.rivals.fit_dawid_skene`; ``pseudo`` is one of :data:`PSEUDO_COUNTS`.
+
+    Parameters
+    ----------
+    pseudo
+        As for :func:`siscm.cifar10h.rivals.confusions`.
+    train, test
+        The part to learn from, and the one to be inferred.
+    """
     return fit_dawid_skene(train[1], pseudo)
 
 
@@ -34,6 +42,13 @@ def regression(strength: float, train: Part, test: Part) -> Rule:
     """:func:`siscm.cifar10h.rivals.fit_pooled_regression`, from what all know of an instance.
 
     ``strength`` is one of :data:`STRENGTHS`.
+
+    Parameters
+    ----------
+    strength
+        As for :func:`siscm.cifar10h.rivals.fit_pooled_regression`.
+    train, test
+        The part to learn from, and the one to be inferred.
     """
     X_train, X = common_features(*train), common_features(*test)
     return fit_pooled_regression(X_train, train[1], X, strength)

@@ -119,6 +119,15 @@ def policy_standings(
 ) -> pd.DataFrame:
     """How often each policy decides rightly, and how far it stays behind asking by gain.
 
+    Parameters
+    ----------
+    found
+        As from :func:`held_out_trials`.
+    rng
+        Draws the bootstrap samples, the same ones for every policy.
+    share
+        Of the cases asked about, where not every case is.
+
     Returns
     -------
     DataFrame
@@ -223,6 +232,13 @@ def over_draws(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """What other draws of folds and first speakers change, as of :func:`held_out_trials`.
 
+    Parameters
+    ----------
+    panel, min_opinions, n_folds
+        As for :func:`held_out_trials`.
+    n_draws
+        How many other draws are made.
+
     Returns
     -------
     DataFrame
@@ -251,6 +267,11 @@ def asking_figures(
     panel: Panel, min_opinions: int = 1, n_folds: int = N_FOLDS, n_draws: int = OTHER_DRAWS
 ) -> dict[str, Any]:
     """What the chapter *Whom to ask* shows of a panel, ready for JSON, from all its folds.
+
+    Parameters
+    ----------
+    panel, min_opinions, n_folds, n_draws
+        As for :func:`over_draws`.
 
     Returns
     -------

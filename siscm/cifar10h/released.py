@@ -57,6 +57,11 @@ def violates_by_products(
 
     As :func:`siscm.violations.violates`, but with products of the probabilities (n, k). They
     underflow: where both are zero, 0 ≥ 0 counts as a violation.
+
+    Parameters
+    ----------
+    p, label, q, other_label
+        As for :func:`siscm.violations.violates`, but probabilities themselves.
     """
     row = np.arange(len(label))
     differ = label != other_label
@@ -147,6 +152,15 @@ def frequencies(law: FloatArray, n_samples: int, rng: np.random.Generator) -> Fl
     random number. So no draw hangs on the last digit of another law, which differs by machine, nor
     on how NumPy draws counts, which differs by version.
 
+    Parameters
+    ----------
+    law
+        Probabilities; rows sum to 1.
+    n_samples
+        How many draws: T.
+    rng
+        Draws them.
+
     Raises
     ------
     ValueError
@@ -171,6 +185,13 @@ def by_draws(rule: Rule, n_samples: int, rng: np.random.Generator) -> Rule:
     Of :func:`siscm.baselines.gumbel_max`: the paper's estimator. Of
     :func:`siscm.baselines.marginals_only`: the row "GNB" of Table 1 as the released code has it,
     the model with a noise of her own for each expert; the paper takes the likeliest label.
+
+    Parameters
+    ----------
+    rule
+        Whose probabilities are exact.
+    n_samples, rng
+        As for :func:`frequencies`.
     """
 
     def drawn(pairs: Pairs) -> FloatArray:
@@ -186,6 +207,13 @@ def graph_by_draws(
 
     Draws are made anew for each ordered pair under shared noise, and once an opinion for the
     marginals. Violations need no draws.
+
+    Parameters
+    ----------
+    log_marginals, opinions
+        As for :meth:`siscm.graph.SimilarityGraph.from_opinions`.
+    n_samples, rng
+        As for :func:`frequencies`.
     """
     p = np.exp(opinion_marginals(log_marginals, opinions))
     drawn = frequencies(p, n_samples, rng)
@@ -251,6 +279,15 @@ def thin_out(opinions: Opinions, sparsity: float, rng: np.random.Generator) -> O
 
     As :func:`siscm.synthetic.planted.sparsify`, but the two are drawn from all experts, and so may
     or may not have been dropped: of 48 opinions an s of 0.95 leaves three to five.
+
+    Parameters
+    ----------
+    opinions
+        Of everybody on every instance.
+    sparsity
+        s of the paper, from 0 to 1.
+    rng
+        Draws which opinions go, and which two come back.
 
     Raises
     ------

@@ -54,7 +54,15 @@ class Effect:
 
 
 class Replay:
-    """The experiment as it stands, and what comes out when a part of it is replaced."""
+    """The experiment as it stands, and what comes out when a part of it is replaced.
+
+    Parameters
+    ----------
+    prepared
+        The data of the experiment.
+    done
+        The experiment on them.
+    """
 
     def __init__(self, prepared: Prepared, done: Experiment) -> None:
         self.prepared, self.done = prepared, done
@@ -72,7 +80,15 @@ class Replay:
         return [graph.experts.take(group).tolist() for group in found]
 
     def scored(self, rules: Rules, groups: Groups | None = None) -> pd.DataFrame:
-        """Accuracy of rules by scenario, minus ours."""
+        """Accuracy of rules by scenario, minus ours.
+
+        Parameters
+        ----------
+        rules
+            What is scored, and by which marginals.
+        groups
+            The partition that scenarios follow; default that of the experiment.
+        """
         groups = self.done.model.partition_ if groups is None else groups
         rows = [
             evaluation.accuracy(log_test, self.done.test, groups, {name: rule})
@@ -87,14 +103,34 @@ class Replay:
     def regrouped(
         self, difference: str, otherwise: str, graph: SimilarityGraph, rules: Rules | None = None
     ) -> Effect:
-        """The model, or these rules, on another graph of the same opinions."""
+        """The model, or these rules, on another graph of the same opinions.
+
+        Parameters
+        ----------
+        difference, otherwise
+            As in :class:`Effect`.
+        graph
+            The other graph.
+        rules
+            What is scored; default the model.
+        """
         groups = self.groups(graph)
         sizes = self.beside(all_sizes(self.done.train, self.done.test, graph, groups))
         rules = {MODEL: (gumbel_max, self.log_test)} if rules is None else rules
         return Effect(difference, otherwise, sizes, self.scored(rules, groups))
 
     def refitted(self, difference: str, otherwise: str, other: Prepared, cnb: Rule) -> Effect:
-        """Other features or opinions: all is learned anew, save GNB + CNB, which is given."""
+        """Other features or opinions: all is learned anew, save GNB + CNB, which is given.
+
+        Parameters
+        ----------
+        difference, otherwise
+            As in :class:`Effect`.
+        other
+            The other features or opinions.
+        cnb
+            GNB + CNB, learned from them.
+        """
         model = clone(self.done.model).fit(other.X_train, other.train)
         sizes = all_sizes(other.train, other.test, model.graph_, model.partition_)
         log_test = model.log_marginals(other.X_test, other.test)

@@ -71,8 +71,12 @@ def fit_dawid_skene(opinions: Opinions, pseudo: float = 0.1) -> Rule:
     r"""Experts who err independently around one truth an instance (Dawid and Skene, 1979).
 
     The posterior predictive of a second opinion: :math:`P(Y_{h'} \mid Y_h = c) \propto
-    \sum_z \rho_z\, \pi_h(z, c)\, \pi_{h'}(z, \cdot)`, features left aside. ``pseudo`` as in
-    :func:`confusions`.
+    \sum_z \rho_z\, \pi_h(z, c)\, \pi_{h'}(z, \cdot)`, features left aside.
+
+    Parameters
+    ----------
+    opinions, pseudo
+        As for :func:`confusions`.
     """
     prior, confusion = confusions(opinions, pseudo=pseudo)
 
@@ -159,7 +163,15 @@ def fit_pooled_regression(
 
 
 def rule_of(classifier: ClassifierMixin, inputs: Callable[[Pairs], Any]) -> Rule:
-    """What a classifier says of each pair's inputs; labels it has not learned from get 0."""
+    """What a classifier says of each pair's inputs; labels it has not learned from get 0.
+
+    Parameters
+    ----------
+    classifier
+        Fitted on such inputs; its classes are label codes.
+    inputs
+        From pairs to what the classifier sees, a row a pair.
+    """
 
     def rule(pairs: Pairs) -> FloatArray:
         law = np.zeros_like(pairs.log_p_target)

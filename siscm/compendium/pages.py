@@ -167,7 +167,15 @@ def _spaced(text: str) -> str:
 
 
 def stamp(figure: Figure, data: Data | None = None) -> None:
-    """Write into a figure which data it shows, so that the two cannot be separated."""
+    """Write into a figure which data it shows, so that the two cannot be separated.
+
+    Parameters
+    ----------
+    figure
+        Any.
+    data
+        Which data; default what ``SISCM_DATA`` says.
+    """
     kind = data or setting()
     strip = STAMP_INCHES / figure.get_figheight()
     figure.set_layout_engine("constrained", rect=(0, strip, 1, 1 - strip))
@@ -218,7 +226,17 @@ def scores(compared: pd.DataFrame) -> pd.DataFrame:
 
 
 def interval(row: pd.Series[Any], column: str, middle: bool = True) -> str:
-    """The ends of a row's interval in square brackets, after what lies between them."""
+    """The ends of a row's interval in square brackets, after what lies between them.
+
+    Parameters
+    ----------
+    row
+        Of a table of scores.
+    column
+        Its score; the ends are in the columns ``_low`` and ``_high``.
+    middle
+        Whether the score itself is given too.
+    """
     ends = f"[{row[f'{column}_low']:.3f}, {row[f'{column}_high']:.3f}]"
     return f"{row[column]:z.3f} {ends}" if middle else ends
 

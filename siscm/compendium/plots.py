@@ -61,8 +61,10 @@ def draw_line(
 
     Parameters
     ----------
-    y, i, name
-        Values, whose index says where they stand; which look; and what the legend calls them.
+    y
+        Values; their index says where they stand.
+    i, name
+        Which look the line has, and what the legend calls it.
     ends
         The lower and upper ends of intervals, drawn as bars.
     across

@@ -121,6 +121,13 @@ def _pairs_that_met(model: GumbelMaxSISCM) -> tuple[IntArray, IntArray]:
 def figures(done: Study, *, rng: np.random.Generator) -> dict[str, Any]:
     """The figures of a study: sizes, violations, groups found, and scores with these groups.
 
+    Parameters
+    ----------
+    done
+        The study.
+    rng
+        Draws the bootstrap samples of the scores.
+
     Returns
     -------
     dict
@@ -146,7 +153,15 @@ def figures(done: Study, *, rng: np.random.Generator) -> dict[str, Any]:
 def scores(
     done: Study, partition: Sequence[Sequence[Hashable]], *, rng: np.random.Generator
 ) -> dict[str, Any]:
-    """Every rule's scores by scenario, ready for JSON: rounded to six digits, no NaN."""
+    """Every rule's scores by scenario, ready for JSON: rounded to six digits, no NaN.
+
+    Parameters
+    ----------
+    done, rng
+        As for :func:`figures`.
+    partition
+        Groups of expert ids.
+    """
     log_p = done.model.log_marginals(done.X_test, done.test)
     compared = evaluation.compare(log_p, done.test, partition, rng=rng)
     return {
@@ -163,6 +178,13 @@ def scores(
 
 def other_starts(done: Study, n_starts: int = 20) -> list[dict[str, float]]:
     """What hangs on the seed of Algorithm 1: scores inside the groups found with others.
+
+    Parameters
+    ----------
+    done
+        The study.
+    n_starts
+        How many other seeds.
 
     Returns
     -------

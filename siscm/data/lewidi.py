@@ -56,7 +56,17 @@ def read_items(content: bytes, path: str, split: str, task: str, grouped: bool) 
 
 
 def refuse_contradictions(rows: pd.DataFrame, key: list[str], column: str) -> None:
-    """Refuse annotations that differ in a column although they have the same key."""
+    """Refuse annotations that differ in a column although they have the same key.
+
+    Parameters
+    ----------
+    rows
+        A row an annotation; ``where`` and ``expert`` name it in the error.
+    key
+        The columns that say which annotations belong together.
+    column
+        What must then be the same.
+    """
     first = rows.groupby(key, sort=False)[column].transform("first")
     differs = rows[column] != first
     if differs.any():

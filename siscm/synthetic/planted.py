@@ -97,7 +97,15 @@ def make_synthetic_panel(
 
 
 def log_marginals(X: FloatArray, weights: FloatArray) -> FloatArray:
-    r"""The multinomial logit :math:`\log P(Y_h = c \mid x)` of each expert, (n, H, k)."""
+    r"""The multinomial logit :math:`\log P(Y_h = c \mid x)` of each expert, (n, H, k).
+
+    Parameters
+    ----------
+    X
+        (n, d): features.
+    weights
+        (H, k, d): the coefficients of each expert.
+    """
     return np.asarray(log_softmax(np.einsum("nd,hcd->nhc", X, weights), axis=-1))
 
 
@@ -137,7 +145,15 @@ def check_before_thinning(opinions: Opinions, sparsity: float) -> None:
 
 
 def keep(opinions: Opinions, stays: BoolArray) -> Opinions:
-    """The opinions that stay (n, H), of the same instances, experts and classes."""
+    """The opinions that stay (n, H), of the same instances, experts and classes.
+
+    Parameters
+    ----------
+    opinions
+        Of everybody on every instance, or some of them.
+    stays
+        (n, H): which of them stay.
+    """
     stay = stays[opinions.instance_codes, opinions.expert_codes]
     return replace(
         opinions,

@@ -78,6 +78,15 @@ def grid(
 ) -> list[Run]:
     """All runs of a grid, by default of the paper's.
 
+    Parameters
+    ----------
+    n_repeats
+        How often experts are drawn anew.
+    n_train
+        Training instances, m of the paper.
+    sparsities
+        Shares of opinions left out, s of the paper.
+
     Raises
     ------
     ValueError
@@ -257,6 +266,15 @@ def draw_panel(
     """The experts of one repeat, on training and on test instances: the sweep's own.
 
     Fewer test instances are the first of more, and leave the training instances as they are.
+
+    Parameters
+    ----------
+    seed, repeat
+        Of the sweep, and which experts of it.
+    n_train, n_test
+        How many instances to learn from, and how many to be inferred.
+    group_sizes
+        As for :func:`siscm.synthetic.planted.make_synthetic_panel`.
 
     Raises
     ------

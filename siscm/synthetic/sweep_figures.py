@@ -35,6 +35,13 @@ def cells(runs: pd.DataFrame) -> pd.DataFrame:
 def claims(runs: pd.DataFrame, threshold: float = THRESHOLD) -> dict[str, float]:
     """The paper's claim as numbers, over the runs with an edge ratio above a threshold.
 
+    Parameters
+    ----------
+    runs
+        As from :func:`siscm.synthetic.sweep.sweep`.
+    threshold
+        Of the edge ratio, from 0 to 1.
+
     Returns
     -------
     dict

@@ -23,7 +23,15 @@ def set_invariant(
     n_noise: int = 12,
     n_x: int = 2,
 ) -> FiniteSCM:
-    """Experts who answer on their own, by any mechanisms, under one common noise."""
+    """Experts who answer on their own, by any mechanisms, under one common noise.
+
+    Parameters
+    ----------
+    rng
+        Draws the model.
+    n_experts, n_classes, n_noise, n_x
+        How many experts, labels, and values of the noise and of the features.
+    """
     answers = rng.integers(n_classes, size=(n_x, n_noise, n_experts))
     return FiniteSCM.from_submechanisms(answers, rng.dirichlet(np.ones(n_noise)), n_classes)
 
@@ -71,6 +79,11 @@ def monotone(
     her :math:`t_h`, the more she leans to grave labels, and the odds of a graver label rise with
     it. So a pair parts only towards the label whose odds are higher, which makes it stable. The
     noise is finite, for what matters is between which of all experts' thresholds it falls.
+
+    Parameters
+    ----------
+    rng, n_experts, n_classes, n_x
+        As for :func:`stable`.
     """
     base = np.log(rng.dirichlet(np.ones(n_classes), size=(n_x, 1)))
     lean = rng.normal(size=(n_x, n_experts, 1)) * np.arange(n_classes)
@@ -92,6 +105,13 @@ def contradicted(base: FiniteSCM, h: int, other: int) -> FiniteSCM | None:
     There h says c, and :math:`h'` says a label d that her odds forbid. How rare it is, is chosen
     such that the odds stay on that side. None if their habits are equal,
     or nearly so: then any such noise moves the odds themselves to the other side.
+
+    Parameters
+    ----------
+    base
+        The experts.
+    h, other
+        The two of them who part.
 
     Raises
     ------
@@ -175,17 +195,41 @@ def normal_noise(marginals: FloatArray) -> FiniteSCM:
 
 
 def herding(base: FiniteSCM, strength: float) -> FiniteSCM:
-    """Experts who repeat, with this probability, what the first of those asked says."""
+    """Experts who repeat, with this probability, what the first of those asked says.
+
+    Parameters
+    ----------
+    base
+        The experts, before they talk.
+    strength
+        The probability, from 0 to 1.
+    """
     return _influenced(base, strength, lambda own, members: own[..., :1])
 
 
 def senior(base: FiniteSCM, strength: float) -> FiniteSCM:
-    """Experts who, if expert 0 is asked too, say what she says, with this probability."""
+    """Experts who, if expert 0 is asked too, say what she says, with this probability.
+
+    Parameters
+    ----------
+    base
+        The experts, before they talk.
+    strength
+        The probability, from 0 to 1.
+    """
     return _influenced(base, strength, lambda own, members: own[..., :1] if 0 in members else own)
 
 
 def anchoring(base: FiniteSCM, strength: float) -> FiniteSCM:
-    """Experts who go with the majority of those asked, with this probability; ties by label."""
+    """Experts who go with the majority of those asked, with this probability; ties by label.
+
+    Parameters
+    ----------
+    base
+        The experts, before they talk.
+    strength
+        The probability, from 0 to 1.
+    """
 
     def majority(own: IntArray, members: list[int]) -> IntArray:
         votes = (own[..., None] == np.arange(base.n_classes)).sum(axis=-2)

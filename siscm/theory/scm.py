@@ -157,7 +157,13 @@ class FiniteSCM:
 
 
 def interventional(scm: FiniteSCM, x: int, asked: Experts) -> FloatArray:
-    r""":math:`P^{\mathcal M;\,do[Z=\zeta]}(\mathbf Y \mid X = x)`: an axis an expert asked."""
+    r""":math:`P^{\mathcal M;\,do[Z=\zeta]}(\mathbf Y \mid X = x)`: an axis an expert asked.
+
+    Parameters
+    ----------
+    scm, x, asked
+        As for :func:`counterfactual`.
+    """
     joint = np.zeros((scm.n_classes,) * len(asked))
     np.add.at(joint, tuple(_answers(scm, x, asked)[:, sorted(asked)].T), scm.prior)
     return joint
@@ -172,6 +178,13 @@ def conditional(
     scm: FiniteSCM, x: int, asked: Experts, said: Mapping[int, int], target: int
 ) -> FloatArray:
     r""":math:`P^{\mathcal M;\,do[Z=\zeta]}(Y_{h'} \mid X = x, Y_h = c)`: both were asked, (k,).
+
+    Parameters
+    ----------
+    scm, x, asked, said
+        As for :func:`counterfactual`.
+    target
+        Whose answer it is; one of those asked.
 
     Raises
     ------
@@ -214,7 +227,13 @@ def counterfactual(
 
 
 def abduction(scm: FiniteSCM, x: int, asked: Experts, said: Mapping[int, int]) -> FloatArray:
-    """First step: what the answers observed tell about the noise, its posterior (n_noise,)."""
+    """First step: what the answers observed tell about the noise, its posterior (n_noise,).
+
+    Parameters
+    ----------
+    scm, x, asked, said
+        As for :func:`counterfactual`.
+    """
     answers = _answers(scm, x, asked)
     for expert, label in said.items():
         if expert not in asked:
@@ -246,7 +265,19 @@ def action(scm: FiniteSCM, instead: Experts) -> IntArray:
 
 
 def prediction(noise: FloatArray, answers: IntArray, target: int, n_classes: int) -> FloatArray:
-    """Third step: the distribution of one expert's answer (k,) that a law of the noise gives."""
+    """Third step: the distribution of one expert's answer (k,) that a law of the noise gives.
+
+    Parameters
+    ----------
+    noise
+        (n_noise,): its law.
+    answers
+        (n_noise, n_experts): what those asked say under each noise.
+    target
+        Whose answer it is.
+    n_classes
+        How many labels there are: k.
+    """
     if target not in range(answers.shape[1]) or answers[0, target] == NOT_ASKED:
         asked = np.flatnonzero(answers[0] != NOT_ASKED).tolist()
         raise ValueError(

@@ -189,7 +189,15 @@ def across_groups(drawn: Drawn) -> Case:
 
 
 def run(check: Check, models: Iterable[Drawn]) -> pd.DataFrame:
-    """A check on many models: a row a model, how it was made and the fields of :class:`Case`."""
+    """A check on many models: a row a model, how it was made and the fields of :class:`Case`.
+
+    Parameters
+    ----------
+    check
+        The statement as a check on one model.
+    models
+        The models, and how each was made.
+    """
     return pd.DataFrame([{"family": m.family, **asdict(check(m))} for m in models])
 
 
