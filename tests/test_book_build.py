@@ -41,8 +41,8 @@ kernelspec:
 SHOW_SETTING = "import os\nprint(os.environ['SISCM_DATA'], os.environ.get('SISCM_DATA_DIR'))"
 
 
-def load_build() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("book_build", ROOT / "book" / "build.py")
+def load(path: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"book_{Path(path).stem}", ROOT / "book" / path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -50,7 +50,7 @@ def load_build() -> ModuleType:
     return module
 
 
-build = load_build()
+build, extension = load("build.py"), load("_ext/siscm_book.py")
 
 
 def write_notebook(path: Path, *cells: str) -> None:
@@ -414,3 +414,13 @@ def test_a_warning_of_the_book_tools_leaves_no_book(
     assert build.main(["html", "--root", str(small_book)]) == 1
     assert "nowhere" in capfd.readouterr().err
     assert not (small_book / "_build" / "html").exists()
+
+
+def test_the_reference_gives_constants_as_their_source_does() -> None:
+    shown = extension.written("siscm.synthetic.sweep")
+    assert shown["RUNS"] == "tuple(grid())"
+    assert (shown["N_TEST"], shown["N_REPEATS"]) == ("1000", "5")  # set at once
+    assert extension.written("siscm.graph")["Law"].startswith("Callable[[FloatArray, ")
+    assert "RULES" not in extension.written("siscm.baselines")  # takes several lines
+    assert "ENTRIES" not in extension.written("siscm.data.sources")  # of names nobody is shown
+    assert {"RULES", "PAPER"} <= {*extension.written("siscm.beyond.graded_sweep")}

@@ -4,7 +4,7 @@ import ast
 import functools
 import inspect
 import re
-import sys
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -118,7 +118,7 @@ def only_our_own(
 @functools.cache
 def written(module: str) -> dict[str, str]:
     """The values of a module's constants as its source has them, where a reader can use that."""
-    source, found = inspect.getsource(sys.modules[module]), {}
+    source, found = inspect.getsource(import_module(module)), {}
     for node in ast.parse(source).body:
         pairs: list[tuple[ast.expr, ast.expr]] = []
         match node:
