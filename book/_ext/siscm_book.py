@@ -21,7 +21,7 @@ from siscm.compendium.kinds import LABELS
 from siscm.compendium.pages import expected
 from siscm.data.registry import setting
 
-LONGEST_VALUE = 80
+LONGEST_VALUE = 100
 """Characters of a constant's value in the reference; what is longer is left to its docstring."""
 
 ANNOUNCEMENTS = {

@@ -263,7 +263,7 @@ def without_repeats(table: pd.DataFrame, what: str, problems: Problems) -> pd.Da
     Parameters
     ----------
     table
-        Any.
+        Rows as they were read.
     what
         What its rows are, in words.
     problems

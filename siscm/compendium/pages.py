@@ -172,7 +172,7 @@ def stamp(figure: Figure, data: Data | None = None) -> None:
     Parameters
     ----------
     figure
-        Any.
+        Drawn, and not yet shown.
     data
         Which data; default what ``SISCM_DATA`` says.
     """
