@@ -169,12 +169,7 @@ def _spaced(text: str) -> str:
 def stamp(figure: Figure, data: Data | None = None) -> None:
     """Write into a figure which data it shows, so that the two cannot be separated.
 
-    Parameters
-    ----------
-    figure
-        Drawn, and not yet shown.
-    data
-        Which data; default what ``SISCM_DATA`` says.
+    By default ``data`` is what ``SISCM_DATA`` says.
     """
     kind = data or setting()
     strip = STAMP_INCHES / figure.get_figheight()

@@ -235,10 +235,8 @@ def draw_step(axes: Axes, graph: SimilarityGraph, step: Step, done: Sequence[int
 
     Parameters
     ----------
-    graph
-        Whose experts and edges are drawn.
-    step
-        The round that is shown.
+    graph, step
+        Whose experts and edges are drawn, and the round that is shown.
     done
         Experts already in earlier groups, out of the graph: drawn pale.
     """
