@@ -83,7 +83,8 @@ def errors(chunks: Iterable[Source], groups: Groups, a: FloatArray, noise: Noise
     covariance = inverse @ (spread + prior) @ inverse
     worth = covariance.mean() * curvature.sum()
     if worth < 1:  # all but certain sharing, or none: no score is left to vary
-        worth = met.sum() / np.trace(met) / 2  # no more than all opinions on an instance are
+        # No more than all opinions on an instance; 1 where no two of one group met.
+        worth = max(1.0, met.sum() / max(1, np.trace(met)) / 2)
     return Errors(covariance, float(worth))
 
 

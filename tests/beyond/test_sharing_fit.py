@@ -339,6 +339,19 @@ def test_two_who_always_agreed_may_have_shared_less(n: int) -> None:
     np.testing.assert_allclose(low, expected, rtol=0.1)
 
 
+def test_intervals_where_no_two_of_the_final_groups_met() -> None:
+    """Sharing is learned from groups that were found without each part, and these may differ."""
+    panel = graded_panel(np.random.default_rng(0), 60, ONE_GROUP, np.full(6, 0.7))
+    evidence = evidence_of(panel)
+    a = experts_sharing(evidence)
+    alone = [[h] for h in range(6)]
+    off = sharing_errors.errors([panel.chunk], alone, a, "gumbel")
+    assert off.worth == 1
+    low, high = ends_of([panel.chunk], alone, a, evidence, "gumbel")
+    assert (low < a).all()
+    assert (a < high).all()
+
+
 def test_an_interval_holds_no_sharing_where_nothing_speaks_against_it() -> None:
     panel = graded_panel(np.random.default_rng(0), 100, ONE_GROUP, np.zeros(6))
     evidence = evidence_of(panel)

@@ -124,8 +124,8 @@ def test_impossible_labels_are_never_said_and_certain_ones_always() -> None:
     [
         ([[0], [1]], "expert 2 is in no group"),
         ([[0, 1], [1, 2]], "expert 1 stands twice"),
-        ([[0, 1, 2, 3]], "expert 3, who is not"),
-        ([[0, 1, -1]], "expert -1, who is not"),
+        ([[0, 1, 2, 3]], "expert 3 of the partition is not in the data"),
+        ([[0, 1, -1]], "expert -1 of the partition is not in the data"),
     ],
 )
 def test_groups_that_are_no_partition_are_refused(groups: list[list[int]], words: str) -> None:
