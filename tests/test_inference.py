@@ -101,6 +101,20 @@ def test_monte_carlo_agrees_with_the_exact_law() -> None:
     np.testing.assert_array_equal(again, repeat)
 
 
+def test_monte_carlo_of_one_opinion_is_the_papers_estimator() -> None:
+    log_p = log_dirichlet(np.random.default_rng(0), (1, 2, 4))
+    found = counterfactual_proba(
+        log_p,
+        [[1, -1]],
+        [[0, 1]],
+        method="monte_carlo",
+        n_samples=50,
+        rng=np.random.default_rng(7),
+    )
+    expected = gumbel.monte_carlo_probabilities(*log_p[0], 1, 50, np.random.default_rng(7))
+    np.testing.assert_array_equal(found[0, 1], expected)
+
+
 def produced(
     rng: np.random.Generator, n: int, k: int, groups: list[list[int]] = GROUPS
 ) -> tuple[np.ndarray, np.ndarray]:

@@ -18,6 +18,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
 from siscm import GumbelMaxSISCM, Opinions, gumbel, inference, marginals
+from siscm.partition import objective
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -420,6 +421,14 @@ def test_groups_are_recovered() -> None:
     assert not model.graph_.violations[np.ix_(truth[0], truth[0])].any()
 
 
+def test_more_restarts_find_better_groups() -> None:
+    log_p, said = simulate(40, [[0, 1, 2], [3, 4, 5], [6, 7], [8, 9]], k=3, seed=2)
+    said[np.random.default_rng(9).random(said.shape) < 0.6] = -1
+    X, opinions = log_p.reshape(40, -1), Opinions.from_codes(said)
+    one, ten = (GumbelMaxSISCM(KnownLaws(), n_restarts=n).fit(X, opinions) for n in (1, 10))
+    assert objective(one.graph_, one.partition_) > objective(ten.graph_, ten.partition_) + 1
+
+
 # Methods and seeds
 
 
@@ -591,6 +600,13 @@ def test_one_expert_alone() -> None:
     assert model.partition_ == [[0]]
     assert len(model.rank_disagreement(X, {0: 1})) == 0
     np.testing.assert_array_equal(model.counterfactual_predict(X, {0: 1}), np.ones((10, 1)))
+
+
+def test_one_label_alone() -> None:
+    X = np.random.default_rng(0).normal(size=(10, 1))
+    opinions = Opinions.from_codes(np.zeros((10, 2), dtype=int))
+    model = GumbelMaxSISCM(min_proba=0.9).fit(X, opinions)  # certain, whatever the floor
+    np.testing.assert_array_equal(model.counterfactual_proba(X, {0: 0}), np.ones((10, 2, 1)))
 
 
 def test_experts_never_seen_together_keep_their_marginals() -> None:

@@ -593,12 +593,14 @@ def test_refining_takes_the_move_that_helps_most() -> None:
     assert partition.refine(graph, [[0, 3], [1, 2]]) == [[0, 3], [1, 2]]
 
 
-def test_refining_knows_rounding_from_gain() -> None:
+@pytest.mark.parametrize("scale", [1, 2**30])
+def test_refining_knows_rounding_from_gain(scale: int) -> None:
     """2 is worth 0.3 to 0, and 0.1 + 0.2 to the others, which is above 0.3 in doubles only."""
     weights, edges = np.full((4, 4), -1.0), np.ones((4, 4), dtype=bool)
     weights[2] = weights[:, 2] = [-0.3, -0.1, 0, -0.2]
     edges[0, [1, 3]] = edges[[1, 3], 0] = False
-    assert partition.refine(graph_of(weights, edges), [[0, 2], [1, 3]]) == [[0, 2], [1, 3]]
+    graph = graph_of(weights * scale, edges)
+    assert partition.refine(graph, [[0, 2], [1, 3]]) == [[0, 2], [1, 3]]
 
 
 def test_refining_ends_however_large_the_weights() -> None:
