@@ -142,6 +142,16 @@ def test_a_ring_of_five_needs_branching() -> None:
     assert problem.proven
 
 
+def test_a_partition_as_good_as_the_best_does_not_replace_it() -> None:
+    """Five are equal: each leaves out another expert of a ring of five."""
+    for out in range(5):
+        number = np.roll([4, 0, 0, 1, 1], out)
+        problem = Programme(ring(5).edges, np.full((5, 5), -1.0), number, 1e-6)
+        problem.solve(NO_LIMIT)
+        assert problem.proven
+        np.testing.assert_array_equal(problem.number, number)
+
+
 def test_without_limits_nothing_is_asked_of_the_clock() -> None:
     assert Limits(1, 1).options(mip_rel_gap=0) == {"mip_rel_gap": 0}
     left = Limits(1, 1, time.monotonic() + 100).options()["time_limit"]
@@ -325,13 +335,14 @@ def test_larger_sets_are_violated(rng: np.random.Generator, size: int, most: flo
         assert x[v, T].sum() - np.triu(x[np.ix_(T, T)], 1).sum() > 1
 
 
-def test_a_star_violates_with_all_its_ends() -> None:
-    """Half with each of five, of whom no two are together: each triple holds, but 5 / 2 > 1."""
-    x = np.zeros((6, 6))
+@pytest.mark.parametrize("ends", [3, 5])
+def test_a_star_violates_with_all_its_ends(ends: int) -> None:
+    """Half with each of its ends, of whom no two are together: triples hold, all at once do not."""
+    x = np.zeros((ends + 1, ends + 1))
     x[0, 1:] = x[1:, 0] = 0.5
     assert violated(x, sets=False) == []
     ((centre, members),) = violated(x, sets=True)
-    assert (centre, members.tolist()) == (0, [1, 2, 3, 4, 5])
+    assert (centre, members.tolist()) == (0, list(range(1, ends + 1)))
 
 
 @given(rng=rngs(), size=st.integers(0, 9))
@@ -374,14 +385,24 @@ def test_a_relaxation_without_fractions_is_kept_and_heeds_the_clock(
     assert [0 < options["time_limit"] <= 1e3 for options in asked] == [True]
 
 
-def test_an_inequality_is_dropped_after_two_rounds_slack_that_raised_the_bound(
+@pytest.mark.parametrize(
+    ("multipliers", "left", "rounds_slack"),
+    [
+        ([0.3, 0.6], [2, 1], [[0, 1], [0]]),
+        ([0.3, 0.3, 0.6], [2, 2, 1], [[0, 1], [0, 2], [0]]),  # the second time, nothing is gained
+    ],
+)
+def test_an_inequality_is_dropped_after_two_rounds_slack_when_the_bound_is_raised(
     monkeypatch: pytest.MonkeyPatch,
+    multipliers: list[float],
+    left: list[int],
+    rounds_slack: list[list[int]],
 ) -> None:
-    """Of two inequalities of a triangle one binds and the other is slack, three times."""
-    raises = iter([0.3, 0.3, 0.6])  # the first one's multiplier; the second time, nothing is gained
+    """Of two inequalities of a triangle one binds, with these multipliers; the other is slack."""
+    binding = iter(multipliers)
 
     def relaxed(*_: object, **__: object) -> OptimizeResult:
-        marginals = OptimizeResult(marginals=np.array([-next(raises), 0]))
+        marginals = OptimizeResult(marginals=np.array([-next(binding), 0]))
         return OptimizeResult(status=0, x=np.array([0.6, 0.6, 0.2]), ineqlin=marginals)
 
     monkeypatch.setattr(integer_programme, "linprog", relaxed)
@@ -389,11 +410,11 @@ def test_an_inequality_is_dropped_after_two_rounds_slack_that_raised_the_bound(
     problem = programme(weights, ~np.eye(3, dtype=bool))
     problem._add([(0, np.array([1, 2])), (1, np.array([0, 2]))])
     kept, slack = [], []
-    for _ in range(3):
+    for _ in multipliers:
         problem._relax(NO_LIMIT)
         kept.append(problem.inequalities.shape[0])
         slack.append(problem.slack_for.tolist())
-    assert (kept, slack) == ([2, 2, 1], [[0, 1], [0, 2], [0]])
+    assert (kept, slack) == (left, rounds_slack)
     np.testing.assert_allclose(problem.bound, -0.8 - 0.6)
 
 
