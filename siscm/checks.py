@@ -109,7 +109,8 @@ def check_possible(
         what = f"{told(row[0])}, which" if told else f"{where}the observed label {label[row]}"
         raise ValueError(
             f"{what} has probability zero by the marginal of who said it; nothing can be "
-            "conditioned on the impossible. Raise the marginal's floor (min_proba)."
+            "conditioned on the impossible. A floor under the marginals (min_proba of the "
+            "models) makes it possible."
         )
 
 

@@ -106,9 +106,8 @@ def check_observed(
     """
     if isinstance(labels, Mapping | Opinions):
         raise TypeError(
-            f"the labels are a {type(labels).__name__}; they must be codes (instances, experts), "
-            f"{NOT_ASKED} where nobody was asked, in the order of the log-marginals, such as "
-            "opinions.labels."
+            f"labels must be codes (instances, experts), {NOT_ASKED} where nobody was asked, in "
+            f"the order of the log-marginals, such as opinions.labels; got {type(labels).__name__}."
         )
     log_p = check_log_distribution(log_marginals, "observed or target")
     codes = np.asarray(np.ma.filled(labels, NOT_ASKED))

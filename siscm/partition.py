@@ -277,16 +277,16 @@ def group_of(groups: Sequence[Sequence[Hashable]], experts: Iterable[Hashable]) 
     ValueError
         If they are no lists, or an expert is in no group, in two, or unknown; the error names her.
     """
-    if not is_list_like(groups) or not all(is_list_like(group) for group in groups):
+    if not is_list_like(groups) or not all(map(is_list_like, groups := list(groups))):
         raise ValueError(
             f"partition must be a list of lists of expert ids, [[...], [...]]; got {groups!r}."
         )
-    everybody, members = list(experts), [expert for group in groups for expert in group]
+    everybody, numbered = list(experts), [(h, i) for i, group in enumerate(groups) for h in group]
     problem = (
         "of the partition is not in the data; if she gave no opinion there, build the Opinions "
         "with experts= of all experts."
     )
-    found = find_all(members, everybody, "expert", problem)
+    found = find_all([h for h, _ in numbered], everybody, "expert", problem)
     times = np.bincount(found, minlength=len(everybody))
     for expert, n in zip(map(plain, everybody), times, strict=True):
         if n > 1:
@@ -296,5 +296,5 @@ def group_of(groups: Sequence[Sequence[Hashable]], experts: Iterable[Hashable]) 
                 f"expert {expert!r} is in no group of the partition; give her one, if only her own."
             )
     numbers = np.empty(len(everybody), dtype=np.int64)
-    numbers[found] = [number for number, group in enumerate(groups) for _ in group]
+    numbers[found] = [i for _, i in numbered]
     return numbers

@@ -322,7 +322,7 @@ def test_codes_that_are_no_opinions_are_refused(panel, model, codes, words) -> N
 def test_opinions_by_name_are_refused(panel, model) -> None:
     log_p = model.log_marginals(panel.X)
     for named, kind in (({0: 1}, "dict"), (panel.opinions, "Opinions")):
-        words = rf"the labels are a {kind}; they must be codes .* such as opinions\.labels"
+        words = rf"labels must be codes .* such as opinions\.labels; got {kind}\."
         with pytest.raises(TypeError, match=words):
             value_of_asking(model, log_p, named)
         with pytest.raises(TypeError, match=words):

@@ -298,7 +298,7 @@ def test_nobody_can_have_said_the_impossible() -> None:
     certain = log([[0.5, 0.5], [1.0, 0.0]])
     half = np.log([0.5, 0.5])
     rng = np.random.default_rng(0)
-    words = "row 1: the observed label 1 has probability zero .* Raise the marginal's floor"
+    words = "row 1: the observed label 1 has probability zero .* A floor under the marginals"
     with pytest.raises(ValueError, match=words):
         gumbel.counterfactual_probabilities(certain, half, 1)
     with pytest.raises(ValueError, match=words):

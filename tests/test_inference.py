@@ -227,7 +227,7 @@ def test_refusals() -> None:
     refused(nobody, "is 'magic'; it must be 'exact' or 'monte_carlo'.$", method="magic")
     certain = np.full((2, 5, 2), np.log(0.5))
     certain[1, 3] = [0, -np.inf]
-    words = "^expert 'Dee' on instance 1 said 1, .* zero by the marginal of who said it; .* Raise"
+    words = "^expert 'Dee' on instance 1 said 1, .* zero by the marginal of who said it; .* A floor"
     refused([[0] + [-1] * 4, [-1, 0, -1, 1, -1]], words, log_p=certain)
     no_law = np.full((2, 5, 2), np.log(0.6))
     refused(nobody, r"^the observed or target expert.* row \(0, 0\) sums to 1\.2", log_p=no_law)
@@ -238,7 +238,8 @@ def test_refusals() -> None:
     log_p = np.full((2, 5, 2), np.log(0.5))
     log_p[1, 3] = log([1, 0])
     words = (
-        r"expert 'Dee' on instance 1 said 1, .*zero .*Raise the marginal's floor \(min_proba\)\.$"
+        r"expert 'Dee' on instance 1 said 1, .*zero .*A floor under the marginals "
+        r"\(min_proba of the models\) makes it possible\.$"
     )
     refused([[-1] * 5, [-1, -1, -1, 1, -1]], words, log_p=log_p)
     log_p[1, 3] = np.log([0.5, 0.6])

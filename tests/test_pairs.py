@@ -109,7 +109,7 @@ def test_refusals_name_the_expert_and_the_instance() -> None:
         opinion_marginals(wrong, opinions)
     wrong = half.copy()
     wrong[1, 0] = log([1, 0])
-    words = r"'Ann' on instance 'b' said 'yes', .* probability zero .*\(min_proba\)\.$"
+    words = r"'Ann' on instance 'b' said 'yes', .* zero .*models\) makes it possible\.$"
     with pytest.raises(ValueError, match=words):
         opinion_marginals(wrong, opinions)
     # Bob was not asked about b: his marginal there is nobody's business.

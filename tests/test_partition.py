@@ -335,6 +335,13 @@ def test_group_of_numbers_experts_by_name() -> None:
         partition.group_of([["z"]], ["a"])
 
 
+def test_group_of_takes_groups_that_can_be_read_once() -> None:
+    groups = (iter(group) for group in (["b", "c"], ["a"]))
+    with pytest.raises(ValueError, match="list of lists"):
+        partition.group_of("bca", ["a", "b", "c"])  # type: ignore[arg-type]
+    assert partition.group_of(groups, ["a", "b", "c"]).tolist() == [1, 0, 0]  # type: ignore[arg-type]
+
+
 def test_group_of_tells_names_apart_as_all_else_does() -> None:
     assert partition.group_of([np.array([2, 1])], [1.0, 2.0]).tolist() == [0, 0]
     with pytest.raises(ValueError, match=r"expert '1' \(str, where 1 is int: make them one type"):
@@ -513,10 +520,16 @@ def test_exact_on_114_experts() -> None:
     assert some[0].bound < some[1].bound < some[2].bound
 
 
-def test_exact_repeats() -> None:
+def test_exact_repeats_and_does_not_hang_on_where_it_begins(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     graph = synthetic_graph(10, 0.6, sizes=(5, 6, 7))
     best = partition.exact(graph)
     assert partition.exact(graph) == best
+    apart = [[h] for h in range(len(graph.experts))]
+    monkeypatch.setattr(partition, "greedy", lambda *_, **__: apart)
+    other = partition.exact(graph)
+    np.testing.assert_allclose(other.objective, best.objective, atol=TOLERANCE)
 
 
 def test_a_gap_is_never_negative() -> None:

@@ -128,7 +128,7 @@ def test_leading_axes_broadcast_like_a_loop() -> None:
             1,
             HALF,
             0,
-            r"^the observed label 1 has probability zero .* the marginal's floor \(min_proba\)\.$",
+            r"^the observed label 1 has probability zero .*models\) makes it possible\.$",
         ),
         (log([[0.5, 0.5], [1, 0]]), [0, 1], HALF, 0, "^row 1: the observed label 1 has .* zero"),
         (HALF, 0, log([1, 0]), 1, "the observed label 1 has probability zero"),

@@ -5,10 +5,11 @@ promise too much. The scores are added up by instance, and their spread over ins
 the prior, stands between two inverse curvatures (the "sandwich" of Huber). Near 0 and 1 neither
 says anything: two agreed on each of five cases, say, and no score varies. So how far all may share
 more, or less, than was found is told by the likelihood itself: an interval ends where it has fallen
-too far. Marginals are taken as they are. Intervals cover 95 % of experts who differ as
+too far. Marginals and groups are taken as they are. Intervals cover 95 % of experts who differ as
 :data:`SPREAD` supposes. Of those who differ more they cover fewer, and the farther somebody is from
 all others, the likelier she is drawn out of hers: far below, she is said to share more than she
-does; far above, less.
+does; far above, less. They also cover fewer where groups were learned from few instances, for then
+sharing is learned from pairs some of whom are of two groups, and comes out too low.
 """
 
 from __future__ import annotations
@@ -76,15 +77,17 @@ def errors(chunks: Iterable[Source], groups: Groups, a: FloatArray, noise: Noise
     """
     n = len(a)
     task = partial(_curvature_and_spread, number=group_of(groups, range(n)), a=a, noise=noise)
-    curvature, spread, met = total(task, chunks)
+    found = total(task, chunks)
+    curvature, spread = found[: 2 * n**2].reshape(2, n, n)
+    meetings, opinions = found[2 * n**2 :]
     # A trace of the identity, for the prior says nothing of the mean.
     prior = (np.eye(n) - (1 - 1e-6) / n) / SPREAD**2
     inverse = np.linalg.inv(curvature + prior)
     covariance = inverse @ (spread + prior) @ inverse
     worth = covariance.mean() * curvature.sum()
-    if worth < 1:  # all but certain sharing, or none: no score is left to vary
-        # No more than all opinions on an instance; 1 where no two of one group met.
-        worth = max(1.0, met.sum() / max(1, np.trace(met)) / 2)
+    if worth < 1:  # as little varies as near certain sharing, or none, where scores all but vanish
+        most = (1 + meetings / max(1, opinions)) / 2  # as if all opinions on an instance were one
+        worth += (1 - worth) * max(1, most)
     return Errors(covariance, float(worth))
 
 
@@ -93,8 +96,8 @@ def interval_ends(a: FloatArray, off: Errors, fall: FloatArray) -> tuple[FloatAr
 
     Her log-odds are the mean of all and her distance from it. How far the distance may be off is
     told by the sandwich. The mean ends where the likelihood has fallen as far as a normal one has
-    at the end of its interval. So an interval ends at 1 where nothing that was said speaks against
-    certain sharing, and at 0 where nothing speaks against none.
+    at the end of its interval. So an interval ends at 1 where too little that was said speaks
+    against certain sharing, and at 0 where too little speaks against none.
 
     Parameters
     ----------
@@ -130,14 +133,13 @@ def _curvature_and_spread(
     a: FloatArray,
     noise: Noise,
 ) -> FloatArray:
-    """What one chunk adds to both matrices of the sandwich, and who met whom: (3, H, H).
+    """What one chunk adds to both matrices of the sandwich, (2, H, H) in a row, and two counts.
 
-    The last has meetings inside groups, and on its diagonal opinions that met another.
+    How often an opinion met another inside a group, and how many opinions met one.
     """
     log_p = opinion_marginals(log_marginals, opinions)
     n, h, y = len(a), opinions.expert_codes, opinions.label_codes
-    (curvature, met), score = np.zeros((2, n * n)), np.zeros(len(opinions))
-    alone = np.ones(len(opinions), dtype=bool)
+    curvature, score, met = np.zeros(n * n), np.zeros(len(opinions)), np.zeros(len(opinions))
     for one, two in iter_pairs(opinions):
         same = number[h[one]] == number[h[two]]
         one, two = one[same], two[same]
@@ -150,9 +152,7 @@ def _curvature_and_spread(
             np.add.at(curvature, mine * (n + 1), (g * own) ** 2 - g * own * (own - a[mine]))
             np.add.at(curvature, mine * n + other, (g**2 - g) * own * her)
             np.add.at(score, first, g * own)
-            np.add.at(met, mine * n + other, 1)
-            alone[first] = False
+            np.add.at(met, first, 1)
     by_instance = csr_array((score, (opinions.instance_codes, h)), (len(opinions.instances), n))
-    np.add.at(met, h[~alone] * (n + 1), 1)
     spread = (by_instance.T @ by_instance).toarray()
-    return np.stack([curvature.reshape(n, n), spread, met.reshape(n, n)])
+    return np.concatenate([curvature, spread.ravel(), [met.sum(), (met > 0).sum()]])

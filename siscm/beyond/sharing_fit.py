@@ -113,11 +113,12 @@ def fit_sharing(
         likely = total_log_likelihood(evidence, a)
         if likely > best:
             table = pd.DataFrame({"sharing": a}, index=evidence.experts)
-            best, met = likely, len(evidence.key) > 0
+            best, fall = likely, None
             chosen = Sharing(candidate, found, likeliest, table)
-            fall = fall_if_shifted(evidence, a)
+            if sharing is None and len(evidence.key):
+                fall = fall_if_shifted(evidence, a)
         del evidence
-    if sharing is None and met:
+    if fall is not None:
         a = chosen.table["sharing"].to_numpy()
         off = errors(chunks, chosen.groups, a, chosen.noise)
         chosen.table["low"], chosen.table["high"] = interval_ends(a, off, fall)

@@ -25,6 +25,7 @@ from siscm.cifar10h.preprocessing import preprocess
 from siscm.cifar10h.replay import CNB, GNB, MODEL, Effect, Replay, all_sizes, opinion_sizes
 from siscm.cifar10h.rivals import fit_product_with_cnb
 from siscm.cifar10h.stability import SEEDS
+from siscm.evaluation import SCENARIOS
 from siscm.graph import SimilarityGraph
 
 SHORT = {MODEL: "SI-SCM", GNB: GNB, CNB: CNB}
@@ -34,6 +35,8 @@ MOST_EXPERTS = 300
 
 LOG_LEAST = np.log(np.finfo(np.float64).tiny)
 """Of the smallest normal number, to which zeros are raised: nothing can be conditioned on zero."""
+
+_READING = ["difference", "taken otherwise"]
 
 SYNTHETIC = ("sparsity", "edge ratio of 1", "synthetic scoring", "synthetic samples", "repeats")
 """Differences about the synthetic experiment alone."""
@@ -216,15 +219,16 @@ def sizes_table(measured: Sequence[Effect]) -> pd.DataFrame:
         Text, a row a reading: index ``difference`` and ``taken otherwise``, column ``sizes``,
         with the reason where a reading is counted but not fitted.
     """
-    rows = {
-        (effect.difference, effect.otherwise): "; ".join(
-            filter(None, [_sizes_in_words(effect.sizes), effect.note])
-        )
+    rows = [
+        {
+            "difference": effect.difference,
+            "taken otherwise": effect.otherwise,
+            "sizes": "; ".join(filter(None, [_sizes_in_words(effect.sizes), effect.note])),
+        }
         for effect in measured
         if not effect.sizes.empty
-    }
-    index = pd.MultiIndex.from_tuples(rows, names=["difference", "taken otherwise"])
-    return pd.DataFrame({"sizes": list(rows.values())}, index)
+    ]
+    return pd.DataFrame(rows, columns=[*_READING, "sizes"]).set_index(_READING)
 
 
 def accuracy_table(measured: Sequence[Effect]) -> pd.DataFrame:
@@ -238,14 +242,14 @@ def accuracy_table(measured: Sequence[Effect]) -> pd.DataFrame:
         Text, a row a reading and model of Table 1 that it is about: index ``difference``,
         ``taken otherwise``, ``model``; a column a scenario.
     """
-    rows = {
-        (effect.difference, effect.otherwise, SHORT[str(rule)]): part.apply(_points)
+    rows = [
+        (effect.difference, effect.otherwise, SHORT[str(rule)], *map(_points, part.T.to_numpy()))
         for effect in measured
         if not effect.accuracy.empty
-        for rule, part in effect.accuracy.groupby(level=0, sort=False)
-    }
-    index = pd.MultiIndex.from_tuples(rows, names=["difference", "taken otherwise", "model"])
-    return pd.DataFrame(list(rows.values()), index)
+        for rule, part in effect.accuracy[list(SCENARIOS)].groupby(level=0, sort=False)
+    ]
+    keys = [*_READING, "model"]
+    return pd.DataFrame(rows, columns=[*keys, *SCENARIOS]).set_index(keys)
 
 
 def untouched(measured: Sequence[Effect]) -> dict[str, list[str]]:
@@ -268,11 +272,12 @@ def _sizes_in_words(sizes: pd.DataFrame) -> str:
     return "; ".join(parts) or "unchanged"
 
 
-def _points(values: pd.Series[float]) -> str:
+def _points(values: FloatArray) -> str:
     """A difference, or the lowest and highest of several; a dash where a scenario has no pair."""
-    if values.isna().all():
+    values = values[~np.isnan(values)]
+    if not len(values):
         return "–"
-    if (values.dropna() == 0).all():
+    if not values.any():
         return "unchanged"
     low, high = (f"{100 * end:+.1f}" for end in (values.min(), values.max()))
     words = low if low == high else f"{low} to {high}"

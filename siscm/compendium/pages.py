@@ -117,7 +117,7 @@ def table(
     small = f"<br><small>{html.escape(note)}</small>" if note else ""
     sentences = frame.map(lambda cell: isinstance(cell, str) and len(cell) > LONG).any(axis=None)
     words = " siscm-words" if sentences else ""
-    frame = frame.map(_cell)
+    frame = frame if kind == "own" else frame.map(_cell)  # labels stay as the reader wrote them
     named = any([*frame.index.names, *frame.columns.names])  # else a row of its own, without words
     body = frame.to_html(index=index, index_names=named, border=0, na_rep="")
     body = _INTERVAL.sub(r"[\1,&nbsp;\2]", body)

@@ -191,6 +191,8 @@ def squared_error(learned: FloatArray, true: FloatArray) -> FloatArray:
 
 def _at_least_one(rates: FloatArray, meetings: Sequence[int]) -> FloatArray:
     """Chance of a violation among the first so many cases, whose noises are independent."""
+    if min(meetings) < 0:
+        raise ValueError(f"meetings has {min(meetings)}; it takes numbers of cases, 0 or more.")
     none = np.cumprod(np.insert(1 - rates, 0, 1, axis=-1), axis=-1)  # among none, for sure
     return np.asarray(1 - none[..., np.asarray(meetings)])
 

@@ -217,7 +217,7 @@ def test_a_single_label_is_certain() -> None:
         ([0.5, 0.5], [0.2, 0.3, 0.5], 0, "2 classes and the other's 3"),
         ([0.5, 0.5], [0.5, 0.5], -1, "label code -1"),
         ([0.5, 0.5], [0.5, 0.5], 2, "label code 2"),
-        ([1.0, 0.0], [0.5, 0.5], 1, "probability zero.*Raise the marginal's floor"),
+        ([1.0, 0.0], [0.5, 0.5], 1, "probability zero.*A floor under the marginals"),
     ],
 )
 def test_refusals(p: list[float], q: list[float], label: int, words: str) -> None:

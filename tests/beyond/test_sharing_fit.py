@@ -318,6 +318,41 @@ def test_intervals_cover_near_the_ends_and_with_few_instances(
     assert held.mean() >= 0.9
 
 
+def test_intervals_are_not_so_wide_as_to_say_nothing() -> None:
+    panel = graded_panel(np.random.default_rng(0), 60, ONE_GROUP, np.full(6, np.sqrt(0.95)))
+    evidence = evidence_of(panel)
+    found = experts_sharing(evidence)
+    low, high = ends_of([panel.chunk], ONE_GROUP, found, evidence, "gumbel")
+    assert (high - low < 0.15).all()
+
+
+def test_a_fall_that_goes_back_counts_as_deep_as_it_was() -> None:
+    """Between two shifts the likelihood may rise again; the interval has ended by then."""
+    off = sharing_errors.Errors(np.full((1, 1), 0.04), 1.0)
+    deep = np.minimum(sharing_errors.SHIFTS, 1) * 4
+    back = np.where(sharing_errors.SHIFTS > 2, 1.0, deep)
+    ends = [
+        sharing_errors.interval_ends(np.array([0.5]), off, np.array([fall, fall]))
+        for fall in (deep, back)
+    ]
+    np.testing.assert_array_equal(*ends)
+    assert 0.2 < ends[0][0][0] < 0.5
+
+
+@pytest.mark.parametrize(
+    ("scale", "worth"), [(0, 3), (0.5, 2), (1 - 1e-6, 1), (1 + 1e-6, 1), (2, 2)]
+)
+def test_what_an_instance_is_worth_goes_over_smoothly(
+    monkeypatch: pytest.MonkeyPatch, scale: float, worth: float
+) -> None:
+    """From the sandwich's word to that of as many opinions as there are on an instance."""
+    identity = np.eye(6).ravel()
+    found = np.concatenate([identity, scale * identity, [60 * 5, 60]])
+    monkeypatch.setattr(sharing_errors, "total", lambda *_: found)
+    off = sharing_errors.errors([], ONE_GROUP, np.full(6, 0.7), "gumbel")
+    assert off.worth == pytest.approx(worth, abs=1e-4)
+
+
 @pytest.mark.parametrize("n", [5, 20, 80])
 def test_two_who_always_agreed_may_have_shared_less(n: int) -> None:
     """Interval against the likelihood: each further case counts, none makes certain."""

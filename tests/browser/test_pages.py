@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import ViewportSize
 from visits import LAPTOP, PHONE, Reader, pages_of
 
 from siscm.theory.statements import STATEMENTS
@@ -95,6 +96,28 @@ def test_a_formula_has_no_menu(reader: Reader) -> None:
     page, _ = reader.open(reader.light, reader.address, f"notebooks/{ITS_CHAPTER}.html")
     page.locator("mjx-container").first.click(button="right")
     assert page.locator("[role=menu]").count() == 0
+    page.close()
+
+
+def test_a_wide_figure_is_seen_up_to_the_edge_while_it_is_moved(reader: Reader) -> None:
+    """On a phone it fades where it goes on, and nowhere before."""
+    size: ViewportSize = {"width": PHONE[0], "height": PHONE[1]}
+    page = reader.browser.new_page(viewport=size)  # of a reader who does not mind motion
+    page.goto(f"{reader.address}notebooks/02_experts_who_dont_talk.html")
+    for share in (0, 0.25, 0.45, 0.8):
+        seen, edge = page.evaluate(
+            """async share => {
+                const image = document.querySelector("img.siscm-wide");
+                const figure = image.closest("figure");
+                figure.scrollLeft = share * (figure.scrollWidth - figure.clientWidth);
+                for (let frame = 0; frame < 3; frame++)
+                    await new Promise(requestAnimationFrame);
+                const seen = getComputedStyle(image).getPropertyValue("--siscm-seen");
+                return [parseFloat(seen), figure.scrollLeft + figure.clientWidth];
+            }""",
+            share,
+        )
+        assert edge - 5 < seen < edge + 120
     page.close()
 
 

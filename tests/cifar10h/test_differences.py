@@ -131,6 +131,12 @@ def test_what_cannot_matter_here_is_in_no_table_but_told_with_its_reason(
     assert 0 < len(sized) < len(readings)
 
 
+def test_tables_of_nothing_are_empty() -> None:
+    nothing = [Effect("sparsity", "", note="synthetic experiment only")]
+    assert sizes_table(nothing).empty
+    assert accuracy_table(nothing).columns.tolist() == SCENARIOS
+
+
 def test_the_panel_has_groups_and_violations(done: Experiment) -> None:
     """Or the tests below would compare nothing with nothing."""
     sizes = [len(group) for group in done.model.partition_]

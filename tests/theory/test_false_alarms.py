@@ -170,6 +170,8 @@ def test_on_no_case_nobody_violates() -> None:
         nothing = table["meetings"] == 0
         assert (table.loc[nothing, "chance"] == 0).all()
         assert (table.loc[~nothing, "chance"] > 0).all()
+    with pytest.raises(ValueError, match="meetings has -1; it takes numbers of cases, 0 or more"):
+        false_alarms.by_meetings(np.random.default_rng(0), [0.3], (-1, 5), n_pairs=2)
     one = false_alarms.by_meetings(np.random.default_rng(0), [0.3], [0], n_pairs=2)
     assert one["chance"].tolist() == [0, 0]
 
