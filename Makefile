@@ -159,7 +159,8 @@ test-oldest: $(FONTS)  ## the same with the oldest that pyproject.toml allows, i
 	$(PYTHON) -m venv --clear $(OLDEST)
 	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check uv
 	$(OLDEST)/bin/uv pip compile pyproject.toml --extra book --extra test --group build \
-		--resolution lowest-direct --quiet --output-file $(OLDEST)/requirements.txt
+		--python $(OLDEST)/bin/python --resolution lowest-direct --quiet \
+		--output-file $(OLDEST)/requirements.txt
 	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check -r $(OLDEST)/requirements.txt
 	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	$(call TEST,$(OLDEST), -W ignore::DeprecationWarning)

@@ -101,10 +101,9 @@ def with_parameters():
         for scope in (things, *(vars(one) for one in classes if one.__module__ == name)):
             for thing in scope.values():
                 thing = getattr(thing, "__func__", thing)  # of a class method
-                own = getattr(thing, "__module__", "") == name and not thing.__name__.startswith(
-                    "_"
-                )
-                if own and "\nParameters\n---" in inspect.cleandoc(thing.__doc__ or ""):
+                public = not getattr(thing, "__name__", "_").startswith("_")
+                own = getattr(thing, "__module__", "") == name
+                if public and own and "\nParameters\n---" in inspect.cleandoc(thing.__doc__ or ""):
                     yield f"{name}.{thing.__qualname__}", thing
 
 

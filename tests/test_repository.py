@@ -345,8 +345,12 @@ def test_what_the_quick_tests_leave_out_is_said() -> None:
 
 
 def without_make(**variables: str) -> dict[str, str]:
-    """The caller's variables, less those by which one make tells another what to do."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    """The caller's variables, less those by which one make tells another what to do.
+
+    PYTHON is one of them where the caller's make was told of one.
+    """
+    theirs = ("MAKE", "PYTHON")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(theirs)}
     return kept | variables
 
 
