@@ -4,21 +4,22 @@ A case has a panel: the experts who could be asked about it. It is to be decided
 panel would. With some opinions O at hand, the model knows how likely the panel is to go on in each
 way y, all members together, and so how likely most of it says d:
 
-.. math:: V_d(O) = \sum_{y} P(Y = y \mid x, O)\; 1[\text{most of } y \text{ is } d] .
+.. math:: V_d(O) = \sum_{y} P(Y = y \mid x, O)\; 1[\text{most of } y \text{ is } d] ,
 
-The decision is the likeliest d, and :math:`\max_d V_d(O)` the chance that it is right. One more
-opinion, of expert h, can change it. Before she is asked, it is known how much the chance to be
-right will rise on average, her *gain*:
+where each of n labels that tie gets 1/n. The decision is the likeliest d, and
+:math:`\max_d V_d(O)` the chance that it is right. One more opinion, of expert h, can change it.
+Before she is asked, it is known how much the chance to be right will rise on average, her *gain*:
 
 .. math:: \sum_{c} P(Y_h = c \mid x, O)\, \max_d V_d(O, Y_h = c) - \max_d V_d(O) \ge 0 .
 
-If asking costs q, and a wrong decision 1, she is worth asking where her gain is above q.
+If asking costs :math:`\kappa`, and a wrong decision 1, she is worth asking where her gain is above
+:math:`\kappa`.
 
 With two labels all this is exact, and with more, under a noise on a line, on panels that are not
 large (:mod:`siscm.beyond.ways`). Else there are two estimates, from draws. A decision is made on
 one and valued on the other, for on its own draws chance would count as gain. So an estimated gain
 is on average too small, if anything, and may lie a little below 0. The largest of many is still
-picked for its chance, too, and promises too much by up to its standard error: more ``n_samples``,
+picked for its chance, too, and promises too much by about its standard error: more ``n_samples``,
 less.
 """
 

@@ -82,7 +82,7 @@ def refusal(
 ) -> ValueError:
     """The error for experts with log-marginals (n, k) who cannot have said what they said.
 
-    It names as few of them as are impossible together.
+    It names some who are impossible together and of whom none can be left out.
 
     Parameters
     ----------

@@ -49,8 +49,9 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
     noise
         ``"gumbel"``: all labels alike. ``"uniform"``, ``"gaussian"``: for labels whose order (that
         of ``opinions.classes``) means something. ``"likeliest"``: whichever of
-        :data:`siscm.beyond.sharing_fit.CANDIDATES` makes the training opinions likelier; without
-        ``opinions.ordered`` Gumbel noise, for answers must not hang on what labels are called.
+        :data:`siscm.beyond.sharing_fit.CANDIDATES` makes the training opinions likelier, pair by
+        pair; without ``opinions.ordered`` Gumbel noise, for answers must not hang on what labels
+        are called.
     partition
         Groups of expert ids to use instead of learning them.
     sharing
@@ -79,8 +80,8 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
     partition_
         Groups of expert ids: within them, what one said says something about another.
     likeliest_partition_
-        Groups that make the training opinions likeliest: who is alike. ``partition_`` is the same,
-        or one group of all where that predicts better.
+        Groups that make the training opinions likeliest, pair by pair: who is alike.
+        ``partition_`` is the same, or one group of all where that predicts better.
     sharing_
         DataFrame by expert: ``sharing`` :math:`a_h`, and the ends ``low``, ``high`` of its 95 %
         interval, which supposes that experts differ as :data:`siscm.beyond.sharing_errors.SPREAD`

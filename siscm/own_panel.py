@@ -182,7 +182,7 @@ def _thin_places(opinions: Opinions, problems: Problems) -> None:
         problems.add("look", trouble, advice, map(told, who))
     if 0 < meetings < FEW_MEETINGS:
         trouble = f"only {meetings} pair(s) of opinions are about one instance"
-        advice = "Expect wide intervals; have more instances judged twice."
+        advice = "Do not trust the intervals: too narrow. Have more instances judged twice."
         problems.add("look", trouble, advice)
     if len(opinions.experts) > len(opinions.instances):
         trouble = f"more experts ({len(opinions.experts):,}) than instances"

@@ -16,12 +16,14 @@ def mean_over_experts(
     rng: np.random.Generator,
     n_bootstrap: int = 1000,
 ) -> dict[str, float]:
-    """A mean over ordered pairs, and its 95 % percentile interval over experts drawn anew.
+    r"""A mean over ordered pairs, and its 95 % percentile interval over experts drawn anew.
 
     Each expert is in many pairs, observed in some and the target in others, and all of them hang
     together. So a pair counts as often as one of its experts was drawn, times the other (the
     bootstrap of dyads; Davezies, D'Haultfœuille and Guyonvarch, 2021). It takes the two roles into
-    account; with a handful of experts it is too narrow, as any bootstrap of a handful is.
+    account. With few experts it is too narrow: where experts differ it covers about 84 % with six
+    and 90 % with twenty. Where it makes no difference who they are it is too wide, by up to
+    :math:`\sqrt 3`.
 
     Parameters
     ----------
@@ -39,13 +41,13 @@ def mean_over_experts(
     Returns
     -------
     dict
-        As of :func:`siscm.intervals.mean_with_interval`. The ends are NaN with fewer than three
-        experts, since two have but one pair to draw.
+        As of :func:`siscm.intervals.mean_with_interval`. The ends are NaN with fewer than five
+        experts: of three it would cover half.
     """
     value = float(values.mean()) if len(values) else np.nan
     low, high = np.nan, np.nan
     n = int(max(observed.max(initial=-1), target.max(initial=-1))) + 1
-    if n > 2 and np.isfinite(value):
+    if n > 4 and np.isfinite(value):
         drawn = rng.multinomial(n, np.full(n, 1 / n), size=n_bootstrap).astype(np.float64)
         total, size = (
             np.asarray((drawn @ csr_array((of, (observed, target)), (n, n))) * drawn).sum(axis=1)

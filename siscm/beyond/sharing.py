@@ -209,7 +209,7 @@ def merged(parts: Sequence[SharingEvidence]) -> SharingEvidence:
 
 
 def total_log_likelihood(evidence: SharingEvidence, a: FloatArray) -> float:
-    """Of everything said, beside that of strangers, at each expert's sharing (H,)."""
+    """Of all pairs as if independent, beside that of strangers, at each expert's sharing (H,)."""
     pair = np.minimum(a[evidence.first] * a[evidence.second], MOST)
     return float(evidence.log_likelihood(pair)[0].sum())
 

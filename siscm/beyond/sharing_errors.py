@@ -135,7 +135,8 @@ def _curvature_and_spread(
 ) -> FloatArray:
     """What one chunk adds to both matrices of the sandwich, (2, H, H) in a row, and two counts.
 
-    How often an opinion met another inside a group, and how many opinions met one.
+    How often an opinion met another inside a group, and how many opinions met one. The curvature
+    is exact for noises that are followed or not; for Gaussian ones it is so on average only.
     """
     log_p = opinion_marginals(log_marginals, opinions)
     n, h, y = len(a), opinions.expert_codes, opinions.label_codes

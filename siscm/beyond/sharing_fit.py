@@ -1,10 +1,11 @@
-r"""Groups and sharing by maximum likelihood: who shares a noise with whom, and how much.
+r"""Groups and sharing by maximum composite likelihood: who shares a noise with whom, how much.
 
 Where two are in one group, what they say counts as the law at the sharing :math:`\lambda`, across
 groups as :math:`p\,q^\top` (see :mod:`siscm.beyond.sharing`). Both the partition and
-:math:`\lambda` are chosen to make what was said likeliest: first one :math:`\lambda` for all, with
-the groups that Algorithm 1 finds at it; then each expert's own :math:`a_h`, near to those of the
-others unless her opinions say otherwise.
+:math:`\lambda` are chosen to make what was said likeliest, pair by pair: first one :math:`\lambda`
+for all, with the groups that Algorithm 1 finds at it; then each expert's own :math:`a_h`, near to
+those of the others unless her opinions say otherwise. Pairs on one instance are added up as if
+independent, so this is a composite likelihood, not that of all opinions at once.
 """
 
 from __future__ import annotations
@@ -149,9 +150,10 @@ def likelihood_graph(
     r"""Every pair of experts, weighted by what one :math:`\lambda` would change of the log-loss.
 
     That of inferring each opinion from the other, summed over instances: minus twice the
-    log-likelihood of the pair. So the likeliest partition is a clique partitioning problem again
-    (Section 6, Eq. 7). All pairs have an edge, for no contradiction is proof, and two who never met
-    weigh next to nothing, :data:`APART`: others must ask for them to be together.
+    log-likelihood of the pair. So the partition that is likeliest pair by pair solves a clique
+    partitioning problem again (Section 6, Eq. 7). All pairs have an edge, for no contradiction is
+    proof, and two who never met weigh next to nothing, :data:`APART`: others must ask for them to
+    be together.
 
     Parameters
     ----------
@@ -175,7 +177,7 @@ def likeliest_groups(
     *,
     rng: np.random.Generator,
 ) -> Groups:
-    r"""The partition that makes the opinions likeliest, one :math:`\lambda` for all its groups.
+    r"""The partition likeliest pair by pair, one :math:`\lambda` for all its groups.
 
     For each of :data:`siscm.beyond.sharing.NODES` Algorithm 1 cuts the graph of log-likelihoods,
     and the best of all is returned.
@@ -261,9 +263,10 @@ def _differences(total: FloatArray, part: FloatArray, place: IntArray) -> Iterat
 def experts_sharing(evidence: SharingEvidence) -> FloatArray:
     r"""Each expert's sharing (H,) of her group's noise: :math:`a_h`.
 
-    The most probable values, if the log-odds of all are normal around a mean that is learned too,
-    with standard deviation :data:`~siscm.beyond.sharing_errors.SPREAD`. Whoever met nobody of her
-    group gets the mean.
+    The values with the largest sum of the pairs' log-likelihoods and the log-density of log-odds
+    that are normal around a mean, learned too, with standard deviation
+    :data:`~siscm.beyond.sharing_errors.SPREAD`. As pairs on an instance count as if independent,
+    the prior weighs less than in a posterior. Whoever met nobody of her group gets the mean.
 
     Parameters
     ----------
@@ -277,12 +280,12 @@ def experts_sharing(evidence: SharingEvidence) -> FloatArray:
     start = np.full(len(evidence.experts), mean)
     # Beyond, the likelihood of a pair is flat, and a search may end where sharing is certain.
     bounds = [(None, float(logit(np.sqrt(MOST))))] * len(start)
-    found = minimize(_minus_posterior, start, (evidence,), "L-BFGS-B", jac=True, bounds=bounds)
+    found = minimize(_minus_penalised, start, (evidence,), "L-BFGS-B", jac=True, bounds=bounds)
     return np.asarray(expit(found.x))
 
 
-def _minus_posterior(log_odds: FloatArray, evidence: SharingEvidence) -> tuple[float, FloatArray]:
-    """Minus the log-posterior of the experts' log-odds, up to a constant, and its gradient."""
+def _minus_penalised(log_odds: FloatArray, evidence: SharingEvidence) -> tuple[float, FloatArray]:
+    """Minus that sum at the experts' log-odds, up to a constant, and its gradient."""
     a, gradient = expit(log_odds), np.zeros(len(log_odds))
     first, second = evidence.first, evidence.second
     pair = a[first] * a[second]

@@ -26,7 +26,8 @@ from siscm.opinions import Opinions
 from siscm.pairs import iter_pairs, opinion_marginals
 
 LEVEL = 0.01
-"""Chance that a pair of similar experts is cut."""
+"""Nominal chance that a pair of similar experts is cut: far fewer, if habits are learned with a
+penalty."""
 
 _BLOCK_PAIRS = 2**14
 

@@ -91,8 +91,9 @@ def by_meetings(
     n_pairs, n_classes
         How many random pairs, and how many labels.
     spread, leaning
-        Habits: standard deviations, in log-odds, of what both experts have in common (drawn anew
-        for every case) and of what each leans to on every case. At a leaning of 0 they are equal.
+        Habits: standard deviations of each label's log-probability, before it is normalised, in
+        what both experts have in common (drawn anew for every case) and in what each leans to on
+        every case; log-odds vary :math:`\sqrt 2` times as much. At a leaning of 0 they are equal.
 
     Returns
     -------

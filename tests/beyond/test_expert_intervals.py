@@ -49,8 +49,30 @@ def test_it_covers_what_hangs_on_either_role(role: str) -> None:
     assert 0.88 <= inside / 200 <= 0.99
 
 
+@pytest.mark.parametrize(("n", "share"), [(6, 0.84), (20, 0.90)])
+def test_of_few_experts_it_covers_as_little_as_is_said(n: int, share: float) -> None:
+    rng = np.random.default_rng(2)
+    observed, target = everybody_with_everybody(n)
+    inside = 0
+    for _ in range(500):
+        brings = rng.normal(size=(2, n))
+        values = brings[0, observed] + brings[1, target]
+        found = mean_over_experts("mean", values, observed, target, rng, 300)
+        inside += found["mean_low"] < 0 < found["mean_high"]
+    assert inside / 500 == pytest.approx(share, abs=0.05)
+
+
+def test_where_experts_make_no_difference_it_is_too_wide() -> None:
+    rng = np.random.default_rng(3)
+    observed, target = everybody_with_everybody(100)
+    found = mean_over_experts("x", rng.normal(size=len(observed)), observed, target, rng)
+    right = 2 * 1.96 / np.sqrt(len(observed))
+    assert (found["x_high"] - found["x_low"]) / right == pytest.approx(np.sqrt(3), rel=0.1)
+
+
 def test_without_an_interval_the_ends_are_nan() -> None:
-    for n, values in ((0, []), (2, [0.0, 1.0]), (3, [0, 1, 2, 3, 4, np.inf])):
+    few = range(4 * 3)  # four experts
+    for n, values in ((0, []), (2, [0.0, 1.0]), (4, few), (5, [*range(19), np.inf])):
         observed, target = everybody_with_everybody(n)
         found = mean_over_experts(
             "x", np.array(values, dtype=float), observed, target, np.random.default_rng(0)

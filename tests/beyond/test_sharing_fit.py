@@ -109,6 +109,19 @@ def test_where_sharing_never_pays_everybody_is_alone() -> None:
     assert likeliest(evidence, 3, rng) == [[0], [1]]
 
 
+def test_groups_are_the_likeliest_pair_by_pair_not_of_all_that_was_said() -> None:
+    """Of habits of a half: two who always agree, and one who agrees with them on three of four."""
+    said = np.arange(1200).reshape(3, 400).T % 2
+    said[::4, 2] = 1 - said[::4, 2]
+    log_p = np.full((400, 3, 2), np.log(0.5))
+    evidence = SharingEvidence.from_opinions(log_p, Opinions.from_codes(said))
+    assert likeliest(evidence, 3, np.random.default_rng(0)) == [[0, 1, 2]]
+    # The chance that all three say one thing is (1 + 3λ) / 8, and (1 - λ) / 8 of anything else.
+    lam = np.linspace(0, 0.99, 100)
+    of_three = 300 * np.log1p(3 * lam) + 100 * np.log1p(-lam)
+    assert of_three.max() < 400 * np.log1p(lam.max())
+
+
 def test_two_who_never_met_are_apart_unless_others_join_them() -> None:
     seen = np.zeros((6, 5), dtype=int)
     seen[:3, 2:] = seen[3:, :2] = -1  # experts 0 and 1 agree, as do 2 and 3; these four never meet
@@ -216,7 +229,7 @@ def test_chunks_judge_in_parts_by_their_number() -> None:
 # Sharing of experts
 
 
-def slow_minus_posterior(log_odds: FloatArray, panel: GradedPanel, spread: float) -> float:
+def slow_minus_penalised(log_odds: FloatArray, panel: GradedPanel, spread: float) -> float:
     """From the excess of every pair, with nothing interpolated."""
     a, y = expit(log_odds), panel.opinions.labels
     value = 0.0
@@ -229,20 +242,20 @@ def slow_minus_posterior(log_odds: FloatArray, panel: GradedPanel, spread: float
     return float(((log_odds - log_odds.mean()) ** 2).sum() / (2 * spread**2) - value)
 
 
-def test_the_posterior_and_its_gradient() -> None:
+def test_the_penalised_likelihood_and_its_gradient() -> None:
     rng = np.random.default_rng(1)
     panel = graded_panel(rng, 60, [[0, 1, 2, 3]], [0.8] * 4)
     evidence = evidence_of(panel)
     for _ in range(10):
         at = rng.normal(size=4)
-        value, gradient = sharing_fit._minus_posterior(at, evidence)
-        expected = slow_minus_posterior(at, panel, sharing_fit.SPREAD)
+        value, gradient = sharing_fit._minus_penalised(at, evidence)
+        expected = slow_minus_penalised(at, panel, sharing_fit.SPREAD)
         assert value == pytest.approx(expected, abs=0.02)
         step = 1e-6 * np.eye(4)
         found = [
             (
-                sharing_fit._minus_posterior(at + d, evidence)[0]
-                - sharing_fit._minus_posterior(at - d, evidence)[0]
+                sharing_fit._minus_penalised(at + d, evidence)[0]
+                - sharing_fit._minus_penalised(at - d, evidence)[0]
             )
             / 2e-6
             for d in step
@@ -250,14 +263,14 @@ def test_the_posterior_and_its_gradient() -> None:
         np.testing.assert_allclose(gradient, found, rtol=1e-4, atol=1e-4)
 
 
-def test_it_is_the_most_probable() -> None:
+def test_nothing_is_likelier_with_that_penalty() -> None:
     rng = np.random.default_rng(2)
     evidence = evidence_of(graded_panel(rng, 150, ONE_GROUP, np.linspace(0.4, 0.9, 6)))
     found = logit(experts_sharing(evidence))
-    best = sharing_fit._minus_posterior(found, evidence)[0]
+    best = sharing_fit._minus_penalised(found, evidence)[0]
     for _ in range(200):
         other = found + rng.normal(scale=rng.choice([0.01, 0.1, 1]), size=6)
-        assert sharing_fit._minus_posterior(other, evidence)[0] >= best - 1e-3
+        assert sharing_fit._minus_penalised(other, evidence)[0] >= best - 1e-3
 
 
 def estimates(
@@ -457,7 +470,7 @@ def test_errors_are_the_sandwich() -> None:
         return (f(at + d) - f(at - d)) / 2e-4
 
     def slope(x: FloatArray, d: FloatArray) -> float:
-        up, down = (slow_minus_posterior(x + side * d, panel, spread) for side in (1, -1))
+        up, down = (slow_minus_penalised(x + side * d, panel, spread) for side in (1, -1))
         return (up - down) / 2e-4
 
     curvature = np.array([[change(partial(slope, d=e), d) for d in step] for e in step])
@@ -465,7 +478,7 @@ def test_errors_are_the_sandwich() -> None:
     for i in range(50):
         alone = GradedPanel(panel.log_p[[i]], panel.opinions.select(instances=[i]))
         scores[i] = [
-            change(partial(slow_minus_posterior, panel=alone, spread=np.inf), d) for d in step
+            change(partial(slow_minus_penalised, panel=alone, spread=np.inf), d) for d in step
         ]
     prior = (np.eye(4) - 1 / 4) / spread**2
     inverse = np.linalg.inv(curvature)
