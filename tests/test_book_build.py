@@ -13,6 +13,7 @@ from types import ModuleType
 from unittest.mock import ANY
 
 import nbformat
+import pandas as pd
 import pytest
 from test_provenance import run_on_the_real_file
 
@@ -339,6 +340,7 @@ def test_every_page_says_which_data_it_shows_and_asks_no_outside_host(
     html = small_book / "_build" / folder
     page = (html / "book" / "intro.html").read_text(encoding="utf-8")
     assert words in page
+    assert '<meta name="description" content="With ' in page
     assert 'src="http' not in page
     assert 'rel="stylesheet" type="text/css" href="http' not in page
     assert (html / "_static" / "mathjax.js").stat().st_size > 1_000_000
@@ -424,3 +426,13 @@ def test_the_reference_gives_constants_as_their_source_does() -> None:
     assert "RULES" not in extension.written("siscm.baselines")  # takes several lines
     assert "ENTRIES" not in extension.written("siscm.data.sources")  # of names nobody is shown
     assert {"RULES", "PAPER"} <= {*extension.written("siscm.beyond.graded_sweep")}
+
+
+def test_heads_of_tables_say_what_they_head_and_an_id_names_one_thing() -> None:
+    table = pages.table(pd.DataFrame({"a": [1, 2]}, index=["x", "y"]), "Two rows.").markup
+    body = f'{table}<section id="proof-content"></section><section id="proof-content"></section>'
+    context = {"body": body}
+    extension.mark_the_heads(None, "page", "page.html", context, None)
+    assert context["body"].count('<th scope="col"') == 2  # one of them empty, in the corner
+    assert context["body"].count('<th scope="row"') == 2
+    assert "id=" not in context["body"]

@@ -2,8 +2,10 @@
 
 import ast
 import functools
+import html
 import inspect
 import re
+import textwrap
 from importlib import import_module
 from typing import Any
 
@@ -23,6 +25,9 @@ from siscm.data.registry import setting
 
 LONGEST_VALUE = 100
 """Characters of a constant's value in the reference; what is longer is left to its docstring."""
+
+DESCRIBED = 250
+"""Characters of a page that tell what it is about."""
 
 ANNOUNCEMENTS = {
     "simulated": "This build shows SIMULATED data: made-up opinions, shaped like the real panels.",
@@ -45,13 +50,40 @@ def announce_own_files(
 ) -> None:
     """Let the bar say what the page's own banner does, if that names the reader's own files."""
     shown = doctree.findall(nodes.raw) if doctree else ()
-    banners = [html for html in map(nodes.raw.astext, shown) if 'class="siscm-banner"' in html]
-    if banners and all(LABELS["own"].upper() in html for html in banners):
+    banners = [raw for raw in map(nodes.raw.astext, shown) if 'class="siscm-banner"' in raw]
+    if banners and all(LABELS["own"].upper() in raw for raw in banners):
         context["theme_announcement"] = _bar("own")
 
 
 def _bar(data: str) -> str:
     return f'<span class="siscm-data siscm-data-{data}">{ANNOUNCEMENTS[data]}</span>'
+
+
+def mark_the_heads(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    """Say of each head of a table what it heads, which Sphinx and pandas do not.
+
+    And leave out the one id that every statement of a page has, for an id names one thing.
+    """
+    if "body" in context:
+        body = context["body"].replace(' id="proof-content"', "")
+        for part, heads in (("thead", "col"), ("tbody", "row")):
+            pieces = re.split(rf"(<{part}>.*?</{part}>)", body, flags=re.DOTALL)
+            pieces[1::2] = [re.sub(r"<th\b", f'<th scope="{heads}"', one) for one in pieces[1::2]]
+            body = "".join(pieces)
+        context["body"] = body
+
+
+def describe_the_page(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    """Tell search engines and previews what a page is about: what its first paragraph says."""
+    first = next(doctree.findall(nodes.paragraph), None) if doctree else None
+    if first is not None:
+        words = first.astext().removeprefix("What you will see. ")
+        said = html.escape(textwrap.shorten(words, DESCRIBED, placeholder=" …"))
+        context["metatags"] += f'<meta name="description" content="{said}">'
 
 
 def link_the_repository(app: Sphinx, config: Config) -> None:
@@ -186,6 +218,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Connect each to its moment."""
     app.connect("config-inited", announce_the_data)
     app.connect("html-page-context", announce_own_files)
+    app.connect("html-page-context", mark_the_heads)
+    app.connect("html-page-context", describe_the_page)
     app.connect("config-inited", link_the_repository)
     app.connect("config-inited", quote_numbers)
     app.connect("config-inited", drop_thebe)
