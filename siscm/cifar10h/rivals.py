@@ -70,8 +70,9 @@ def _one_observed(expert: IntArray, label: IntArray, n_experts: int, n_classes: 
 def fit_dawid_skene(opinions: Opinions, pseudo: float = 0.1) -> Rule:
     r"""Experts who err independently around one truth an instance (Dawid and Skene, 1979).
 
-    The posterior predictive of a second opinion: :math:`P(Y_{h'} \mid Y_h = c) \propto
-    \sum_z \rho_z\, \pi_h(z, c)\, \pi_{h'}(z, \cdot)`, features left aside.
+    The posterior predictive of a second opinion, features left aside:
+
+    .. math:: P(Y_{h'} \mid Y_h = c) \propto \sum_z \rho_z\, \pi_h(z, c)\, \pi_{h'}(z, \cdot).
 
     Parameters
     ----------
