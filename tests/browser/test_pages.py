@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import ViewportSize
-from visits import LAPTOP, PHONE, Reader, pages_of
+from visits import LAPTOP, NARROW, PHONE, Reader, pages_of
 
 from siscm.theory.statements import STATEMENTS
 
@@ -57,6 +57,11 @@ def test_is_never_wider_than_the_screen(reader: Reader, page: str) -> None:
     width = reader.served(page).width
     assert width["laptop"] <= LAPTOP[0]
     assert width["phone"] <= PHONE[0]
+    assert width["narrow"] <= NARROW[0]
+
+
+def test_bars_nobody_who_has_no_mouse_or_hears_it(reader: Reader, page: str) -> None:
+    assert reader.served(page).barred == []
 
 
 def test_statements_are_numbered_as_their_checks(book: Path) -> None:
@@ -178,6 +183,9 @@ SOUND = """<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>Toy</titl
 <svg width="9" height="9" aria-label="A disc, a little cut off"><circle r="9"/></svg>{}
 <a href="page.html"><svg width="9" height="9"><circle r="9"/></svg>at $5</a><code>$ x $</code>"""
 PICTURE = "data:image/gif;base64,R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw=="
+WIDE = '<div style="overflow-x: auto"><p style="width: 900px">wide</div>'
+CUT = """<div style="width: 9px"><span class="math" style="display: flex; overflow: hidden">
+<svg width="99" height="9" style="flex: none" aria-hidden="true"></svg></span></div>"""
 LATE = "<script>setTimeout(() => fetch('https://host.invalid/'), 3000)</script>"
 
 Check = Callable[[Reader, str], None]
@@ -203,6 +211,12 @@ def open_toy(reader: Reader, folder: Path, fragment: str) -> Reader:
         (test_shows_every_image_and_says_what_is_on_it, "<svg><circle r='9'/></svg>"),
         (test_links_to_what_exists, '<a href="page.html#nowhere">there</a>'),
         (test_is_never_wider_than_the_screen, '<div style="width: 400px">wide</div>'),
+        (test_is_never_wider_than_the_screen, '<div style="width: 350px">wide</div>'),
+        (test_bars_nobody_who_has_no_mouse_or_hears_it, WIDE),
+        (test_bars_nobody_who_has_no_mouse_or_hears_it, CUT),
+        (test_bars_nobody_who_has_no_mouse_or_hears_it, "<button><svg></svg></button>"),
+        (test_bars_nobody_who_has_no_mouse_or_hears_it, "<table><tr><th>label</table>"),
+        (test_bars_nobody_who_has_no_mouse_or_hears_it, '<i id="a">a</i><i id="a">a</i>'),
     ],
 )
 def test_a_broken_page_is_noticed(
@@ -221,5 +235,6 @@ def test_a_sound_page_passes(reader: Reader, tmp_path: Path) -> None:
         test_shows_every_image_and_says_what_is_on_it,
         test_links_to_what_exists,
         test_is_never_wider_than_the_screen,
+        test_bars_nobody_who_has_no_mouse_or_hears_it,
     ):
         check(toy, "page.html")

@@ -16,8 +16,9 @@ from playwright.sync_api import Browser, BrowserContext, Page
 HERE = Path(__file__).parent
 LOOK = (HERE / "look.js").read_text(encoding="utf-8")
 CONTRAST = (HERE / "contrast.js").read_text(encoding="utf-8")
+BARRED = (HERE / "barred.js").read_text(encoding="utf-8")
 
-LAPTOP, PHONE = (1366, 768), (390, 844)
+LAPTOP, PHONE, NARROW = (1366, 768), (390, 844), (320, 640)
 SECONDS_TO_OPEN = 60
 TALLEST = 16_000
 """Pixels of a picture: Chromium draws no more at once."""
@@ -67,6 +68,7 @@ class Visit:
     complaints: list[str] = field(default_factory=list)
     seen: Mapping[str, Any] = field(default_factory=dict)
     faint: dict[Theme, list[str]] = field(default_factory=dict)
+    barred: list[str] = field(default_factory=list)
     width: dict[str, int] = field(default_factory=dict)
 
 
@@ -94,7 +96,7 @@ class Reader:
         return context
 
     def served(self, name: str) -> Visit:
-        """A page as it is served: at a laptop's width, light and dark, and at a phone's."""
+        """A page as it is served: at a laptop's width, light and dark, and at two phones'."""
         if name not in self._served:
             page, visit = self.open(self.light, self.address, name)
             visit.faint["light"] = page.evaluate(CONTRAST)
@@ -107,6 +109,10 @@ class Reader:
             page.set_viewport_size(_size(PHONE))
             visit.width["phone"] = page.evaluate("document.scrollingElement.scrollWidth")
             self._picture(page, name, "phone-light")
+            page.clock.fast_forward(1000)  # a page sees, and settles at, its new width
+            visit.barred = page.evaluate(BARRED)
+            page.set_viewport_size(_size(NARROW))
+            visit.width["narrow"] = page.evaluate("document.scrollingElement.scrollWidth")
             page.close()
             self._served[name] = visit
         return self._served[name]
