@@ -32,7 +32,8 @@ class TestPage:
             "learned_sweep(": "SYNTHETIC EXPERTS",
         }
         said = next((kinds[call] for call in kinds if call in source), "WORKED EXAMPLE")
-        assert said in first.outputs[0].data["text/plain"]
+        banner = first.outputs[0].data["text/plain"]
+        assert said in banner, "give pages.banner the kind of data that the cells load"
 
     def test_every_figure_is_stamped_captioned_and_described(self, path):
         figures = [cell for cell in _code(path) if _has(cell, "image/png")]

@@ -1,8 +1,8 @@
 """What the paper shows and says in numbers, item by item: what an item is, and how it is judged.
 
 The items are listed in ``expected/paper.toml``; :mod:`siscm.compendium.provenance` makes a page of
-them. The paper's numbers, ours and the tolerances lie beside it; no verdict is written down
-anywhere.
+them. The paper's numbers, ours and the tolerances lie beside it; no verdict on a number is
+written down anywhere.
 """
 
 from __future__ import annotations

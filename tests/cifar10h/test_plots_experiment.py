@@ -80,4 +80,5 @@ def test_the_diagram_names_every_model_of_the_experiment() -> None:
     assert rules
     compared = [name.lower() for name in re.findall(r'^ {8}"([^"]+)":', rules[1], re.MULTILINE)]
     assert len(compared) == 8
-    assert sorted(compared) == sorted(set(names) & set(compared))
+    missing = set(compared) - set(names)
+    assert sorted(compared) == sorted(set(names) & set(compared)), f"not in models.svg: {missing}"

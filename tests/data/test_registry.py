@@ -89,7 +89,8 @@ def test_addresses_on_github_are_pinned_to_a_commit(path: str) -> None:
     commits = [part for part in parts if len(part) == 40]
     assert len(commits) == 1
     assert bytes.fromhex(commits[0])
-    assert parts[4] in ("le-wi-di.github.io", "cifar-10h")
+    known = ("le-wi-di.github.io", "cifar-10h")
+    assert parts[4] in known, "if it is the right repository, name it here"
 
 
 def test_the_weights_address_begins_with_the_hash() -> None:
