@@ -390,8 +390,9 @@ def test_buttons_of_the_repository_appear_once_its_address_is_set(
     address: str, small_book: Path, toy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = (small_book / "_config.yml").read_text("utf-8")
-    assert config.count('url: ""') == 1
-    (small_book / "_config.yml").write_text(config.replace('url: ""', f'url: "{address}"'), "utf-8")
+    config, n_places = re.subn(r'^  url: ".*"$', f'  url: "{address}"', config, flags=re.MULTILINE)
+    assert n_places == 1
+    (small_book / "_config.yml").write_text(config, "utf-8")
     (small_book / "book" / "intro.md").write_text("# Introduction\n")
     with (small_book / "_toc.yml").open("a") as toc:
         toc.write("chapters:\n  - file: notebooks/01_toy\n")

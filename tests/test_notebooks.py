@@ -18,6 +18,25 @@ def _has(cell, mime):
     return any(mime in output.get("data", {}) for output in cell.outputs)
 
 
+PLACE_OF_THE_KIND = {"pages.banner": 0, "pages.stamp": 1, "pages.table": 2}
+
+
+def _unmarked(source):
+    """Calls that leave it to ``SISCM_DATA`` which data a banner, figure or table shows."""
+    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    for call in calls:
+        place = PLACE_OF_THE_KIND.get(ast.unparse(call.func), -1)
+        named = "data" in [keyword.arg for keyword in call.keywords]
+        if len(call.args) <= place and not named:
+            yield ast.unparse(call)
+
+
+def test_a_mark_that_names_no_kind_is_noticed():
+    assert len(list(_unmarked("pages.banner()\npages.stamp(figure)\npages.table(x, 'c')"))) == 3
+    named = "pages.stamp(figure, 'example')\npages.table(x, 'c', 'own')\npages.banner(data='twin')"
+    assert not list(_unmarked(named))
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 class TestPage:
     def test_first_output_is_the_banner(self, path):
@@ -47,6 +66,12 @@ class TestPage:
         tables = [cell for cell in _code(path) if _has(cell, "text/html")]
         for cell in tables[1:]:
             assert "siscm-data" in cell.outputs[-1].data["text/html"]
+
+    def test_a_mark_is_left_to_the_setting_only_where_data_are_loaded(self, path):
+        """A book on the real files would call made-up numbers real."""
+        source = "\n".join(cell.source for cell in _code(path))
+        if "load_panel(" not in source:
+            assert list(_unmarked(source)) == [], 'name the kind of data, such as "example"'
 
     def test_it_opens_with_what_to_see_to_need_and_to_wait(self, path):
         opening = nbformat.read(path, as_version=4).cells[0].source
