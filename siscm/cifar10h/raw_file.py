@@ -155,7 +155,7 @@ class _Rows:
         values, rule = self.values(column), f"it should be a whole number from {low} to {high}"
         if values.dtype == object:  # a list, say, cannot be counted as a value
             self.refuse(~values.map(is_hashable).to_numpy(dtype=bool), column, rule)
-        codes, unique = pd.factorize(values)
+        codes, unique = pd.factorize(values.to_numpy())
         numbers = np.array([*map(_number, unique), np.nan])  # the last for code -1, a gap
         right = (numbers >= low) & (numbers <= high) & (numbers == np.floor(numbers))
         self.refuse(~right[codes], column, rule)
