@@ -27,7 +27,7 @@ MEANING = {
     REPRODUCED: "our number is as near to the paper's as the tolerance says",
     GIVEN: "a choice and no result; ours is the paper's",
     DIFFERS: "our number, or our choice, is another; the entry says why, or that nobody has yet",
-    NOT_RUN: "it takes CIFAR-10H's raw file, which nobody has run; what the simulated twin gives "
+    NOT_RUN: "it takes CIFAR-10H's raw file, which nobody here has run; what the twin gives "
     "is shown and not judged",
     CHECKED: "mathematics or a definition, held by assertions in the chapter and by tests",
     REDRAWN: "a picture whose values the paper does not print, so there is no number to compare",
