@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_limits
 
 from siscm import Opinions
 from siscm.marginals import all_log_marginals, fit_marginals
-from siscm.pooled import STRENGTHS, PooledMarginals, _components, regressions
+from siscm.pooled import STRENGTHS, PooledMarginals, _components, _Said, regressions
 
 Array = npt.NDArray[Any]
 BASE = LogisticRegression()
@@ -683,3 +683,22 @@ def test_a_refit_that_fails_half_way_leaves_what_was_learned_before(panel: Any) 
     assert vars(model).keys() == learned.keys()
     assert all(vars(model)[name] is value for name, value in learned.items())
     np.testing.assert_array_equal(model.log_marginals(X[:5]), before)
+
+
+def test_widths_are_tried_from_the_narrowest_until_one_predicts_worse(monkeypatch):
+    tried = []
+    plain = _Said.out_of_fold
+
+    def out_of_fold(self, scores, z, prior):
+        tried.append(prior[0])
+        return plain(self, scores, z, prior)
+
+    monkeypatch.setattr(_Said, "out_of_fold", out_of_fold)
+    rng = np.random.default_rng(0)
+    alike = Opinions.from_codes(rng.integers(0, 5, (60, 20)))
+    assert PooledMarginals().fit(np.empty((60, 0)), alike).prior_ == (0.25, 0.0)
+    assert tried == [0.25, 0.5]
+    tried.clear()
+    apart = Opinions.from_codes((np.arange(5) + (rng.random((60, 5)) < 0.1)) % 3)
+    assert PooledMarginals().fit(np.empty((60, 0)), apart).prior_ == (1.0, 0.0)
+    assert tried == [0.25, 0.5, 1.0]
