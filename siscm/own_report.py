@@ -16,13 +16,14 @@ import pandas as pd
 
 from siscm.baselines import Rule, copy, marginals_only
 from siscm.beyond.calibration import calibration
-from siscm.beyond.contest import GRADED, graded, judged, standings
+from siscm.beyond.contest import GRADED, fit_times_table, graded, judged, standings
+from siscm.beyond.contest_pairs import pairs_of
 from siscm.beyond.own_cases import NewCases
 from siscm.beyond.own_features import marginals_for
 from siscm.graded import GradedSISCM
 from siscm.names import as_index, plain
 from siscm.opinions import Opinions
-from siscm.own_panel import LEAST_TWICE, OwnPanel
+from siscm.own_panel import OwnPanel
 
 MOST_CELLS = 150_000
 """Opinions times labels that a report learns from at most."""
@@ -32,6 +33,9 @@ N_FOLDS = 3
 
 MOST_SHOWN = 20
 """Experts that tables and figures show, and who can be asked: those with most opinions."""
+
+TABLE = "marginal × table"
+"""The name of :func:`siscm.beyond.contest.fit_times_table` among the methods."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -49,7 +53,8 @@ class Report:
     model
         Graded sharing, fitted.
     pairs
-        As from :func:`siscm.beyond.contest.contest`, out-of-fold: graded sharing, marginals, copy.
+        As from :func:`siscm.beyond.contest.contest`, out-of-fold: graded sharing, marginals, copy,
+        :data:`TABLE`.
     """
 
     panel: OwnPanel
@@ -86,15 +91,18 @@ class Report:
     def sharing(self, everybody: bool = False) -> pd.DataFrame:
         """Experts by group and sharing: ``group``, ``opinions``, ``sharing``, ``low``, ``high``.
 
-        Groups are numbered from the largest. Numbers are missing for whoever is alone in hers,
-        and ``low`` and ``high`` if no two of one group met. Only the experts :attr:`shown`, unless
+        Groups are numbered from the largest. Numbers are missing for whoever is alone in hers, or
+        only ever says one label, which shows nothing of her noise; and ``low`` and ``high`` if no
+        two of one group met. Only the experts :attr:`shown`, unless
         everybody is asked for.
         """
         groups = sorted(self.model.partition_, key=len, reverse=True)
         number = {expert: i + 1 for i, group in enumerate(groups) for expert in group}
         table = self.model.sharing_.reindex(columns=["sharing", "low", "high"])
         table.insert(0, "group", [number[plain(expert)] for expert in table.index])
-        table.loc[~table["group"].duplicated(keep=False), ["sharing", "low", "high"]] = np.nan
+        unknown = ~table["group"].duplicated(keep=False)
+        unknown |= (self.learned.tallies > 0).sum(axis=1) < 2
+        table.loc[unknown, ["sharing", "low", "high"]] = np.nan
         table.insert(1, "opinions", self.n_opinions)
         kept = table if everybody else table.loc[self.shown]
         return kept.sort_values(["group", "sharing"], ascending=[True, False], kind="stable")
@@ -120,24 +128,39 @@ class Report:
         return table.droplevel("weight")
 
     def verdict(self) -> str:
-        """Whether second opinions are worth anything on this panel, in a sentence."""
-        row = self.worth.loc["marginals"]
-        more, low, high = (
-            round(row[f"log_loss_more{end}"], 3) + 0.0 for end in ("", "_low", "_high")
-        )
+        """Whether second opinions are worth anything on this panel, in a sentence or two."""
+        more, low, high = self._more("marginals")
         if low > 0:
             size = f"{more:.3f} (95 % interval {low:.3f} to {high:.3f})"
-            return f"One opinion tells about the others: the log-loss is lower by {size} with it."
-        if high < 0:
+            said = f"One opinion tells about the others: the log-loss is lower by {size} with it."
+        elif high < 0:
             size = f"{-more:.3f} (95 % interval {-high:.3f} to {-low:.3f})"
-            return (
+            said = (
                 f"Second opinions do NOT help here: the log-loss is higher by {size} with them. "
                 "Use the marginals."
             )
+        else:
+            said = (
+                "It is open whether one opinion tells about the others: the 95 % interval of what "
+                f"it takes off the log-loss, {low:.3f} to {high:.3f}, holds 0."
+            )
+        more, low, high = self._more(TABLE)
+        if high >= 0:
+            return said
+        size = f"{-more:.3f} (95 % interval {-high:.3f} to {-low:.3f})"
         return (
-            "It is open whether one opinion tells about the others: the 95 % interval of what it "
-            f"takes off the log-loss, {low:.3f} to {high:.3f}, holds 0."
+            f"{said} But a mere table of which label follows which ({TABLE}) does better: its "
+            f"log-loss is lower by {size}. Use that. With three labels or more it often means that "
+            "certain labels are taken for each other, which graded sharing does not know."
         )
+
+    def _more(self, method: str) -> tuple[float, float, float]:
+        """How much higher the log-loss of a method is, with the ends of its interval."""
+        row: Any = self.worth.loc[method]
+        more, low, high = (
+            round(float(row[f"log_loss_more{end}"]), 3) + 0.0 for end in ("", "_low", "_high")
+        )
+        return more, low, high
 
     def cases(self, instances: Iterable[Hashable] | None = None) -> NewCases:
         """New cases, and what the model infers about them.
@@ -184,8 +207,9 @@ def make_report(
 def learning(panel: OwnPanel, most_cells: int | None, rng: np.random.Generator) -> Opinions:
     """The opinions to learn from, of all experts.
 
-    With features, new cases are kept out, so that no answer about them comes from a model that has
-    seen what was said there; unless most opinions are about such, or too few would be left.
+    Those about new cases, too: cases on which a second opinion was thought needless are unlike the
+    others, and habits learned without them would be wrong about them. What is answered about a case
+    still comes from habits that have not seen it: :func:`siscm.beyond.own_cases.unseen`.
 
     Parameters
     ----------
@@ -198,9 +222,7 @@ def learning(panel: OwnPanel, most_cells: int | None, rng: np.random.Generator) 
         Draws the instances.
     """
     votes = panel.opinions.n_by_instance
-    rest = ~panel.opinions.instances.isin(panel.cases())
-    enough = votes[rest].sum() * 2 >= votes.sum() and (votes[rest] > 1).sum() >= LEAST_TWICE
-    kept = np.flatnonzero((votes > 0) & (rest if panel.X.shape[1] and enough else True))
+    kept = np.flatnonzero(votes)
     if most_cells is not None:
         kept = rng.permutation(kept)
         cells = np.cumsum(votes[kept]) * panel.opinions.n_classes
@@ -230,7 +252,7 @@ def out_of_fold(panel: OwnPanel, said: Opinions, rng: np.random.Generator) -> pd
     -------
     DataFrame
         As from :func:`siscm.beyond.contest.contest`; the methods are graded sharing, marginals,
-        copy.
+        copy, :data:`TABLE`.
 
     Raises
     ------
@@ -250,7 +272,9 @@ def out_of_fold(panel: OwnPanel, said: Opinions, rng: np.random.Generator) -> pd
         out[several[part::n_folds]] = True
         train, test = (said.select(instances=said.instances[kept]) for kept in (~out, out))
         model = _fitted(panel, train)
+        table = fit_times_table(*pairs_of(model.marginals_.out_of_fold_, train))
         rules: dict[str, Rule] = {GRADED: graded(model), "marginals": marginals_only, "copy": copy}
+        rules[TABLE] = table
         scored = model.log_marginals(panel.X.loc[test.instances], test)
         tables.append(judged(rules, scored, test))
     return pd.concat(tables, ignore_index=True)

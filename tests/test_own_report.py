@@ -13,6 +13,7 @@ import pytest
 from matplotlib import pyplot as plt
 
 from siscm import Opinions
+from siscm.answers import disagreement_table, second_opinions_table
 from siscm.asking import value_of_asking
 from siscm.beyond import plots_graded
 from siscm.beyond.contest import GRADED
@@ -22,7 +23,7 @@ from siscm.compendium import pages
 from siscm.data.panels import load_panel
 from siscm.graded import GradedSISCM
 from siscm.own_panel import OwnPanel, check_files
-from siscm.own_report import MOST_SHOWN, Report, learning, make_report, out_of_fold
+from siscm.own_report import MOST_SHOWN, TABLE, Report, learning, make_report, out_of_fold
 
 PAGE = Path(__file__).parents[1] / "notebooks" / "17_your_panel.md"
 
@@ -102,25 +103,36 @@ def test_a_penalty_is_chosen_for_large_panels_and_mixed_features_too() -> None:
     assert max(many, with_ward) < few + 0.02
 
 
-def test_new_cases_with_an_opinion_are_not_learned_from(panel, report):
+def test_new_cases_with_an_opinion_are_learned_from_but_answered_by_who_has_not_seen_it(
+    panel, report
+):
     new = panel.cases()
     assert len(new) == 8
     assert new[:2].tolist() == ["new 1", "new 2"]
-    assert report.learned.instances.intersection(new).empty
-    bare = replace(panel, X=panel.X[[]], kinds={})
-    assert len(learning(bare, None, np.random.default_rng(0))) == len(panel.opinions)
+    assert len(report.learned) == len(panel.opinions)
+    other = make_report(contradicted(panel, new[2]))
+    log_p = report.cases().log_p
+    np.testing.assert_array_equal(log_p[2], other.cases().log_p[2])
+    seen = [r.model.log_marginals(panel.X.loc[new])[2] for r in (report, other)]
+    assert np.abs(seen[0] - seen[1]).max() > 1e-4
 
 
-def test_if_most_opinions_stand_alone_they_are_learned_from(panel):
-    said = panel.opinions.to_long()
-    alone = said.drop_duplicates("instance").iloc[:-4]
-    few = pd.concat([alone, said[said["instance"].isin(said["instance"].iloc[-2:])]])
-    thin = replace(
-        panel, opinions=Opinions.from_long(few.drop_duplicates(), classes=panel.opinions.classes)
-    )
-    thin = replace(thin, X=panel.X.loc[thin.opinions.instances])
-    learned = learning(thin, None, np.random.default_rng(0))
-    assert len(learned) == len(thin.opinions)
+def test_cases_thought_to_need_no_second_opinion_are_not_taken_for_the_others():
+    """Two general readers judge; a specialist is asked only where one says that it is severe."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=400)
+    codes = (x[:, None] + rng.normal(size=(400, 1)) + rng.normal(size=(400, 3)) / 2 > 0.5) * 1
+    truth, first = codes[:, :2].copy(), rng.integers(0, 2, 400)
+    codes[np.arange(400), 1 - first] = -1
+    codes[codes[:, :2].max(axis=1) == 0, 2] = -1
+    X = pd.DataFrame({"x": x})
+    said = Opinions.from_codes(codes, X.index, ["Ann", "Bob", "specialist"])
+    cases = make_report(OwnPanel(said, X, {"x": "number"})).cases()
+    names = cases.said.instances
+    assert (codes[names].max(axis=1) == 0).all()
+    silent = (np.arange(len(names)), 1 - first[names])
+    promised, true = cases.law()[(*silent, 1)].mean(), truth[names][silent].mean()
+    assert promised == pytest.approx(true, abs=0.1)
 
 
 def contradicted(panel, case):
@@ -136,15 +148,6 @@ def judged_twice(panel):
     """Without new cases: at least two opinions about every instance, and some miss one."""
     several = panel.opinions.instances[panel.opinions.n_by_instance > 1][:60]
     return replace(panel, opinions=panel.opinions.select(several), X=panel.X.loc[several])
-
-
-def test_taken_for_new_is_not_learned_from_whatever_was_said_there(judged_twice):
-    new = judged_twice.cases()
-    assert len(new) == 6
-    one, other = (make_report(p) for p in (judged_twice, contradicted(judged_twice, new[0])))
-    assert one.learned.instances.intersection(new).empty
-    pd.testing.assert_frame_equal(one.model.sharing_, other.model.sharing_)
-    np.testing.assert_array_equal(one.cases().log_p, other.cases().log_p)
 
 
 def test_habits_that_answer_about_a_case_learned_from_have_not_seen_it(judged_twice):
@@ -200,19 +203,21 @@ def test_second_opinions_are_those_of_the_model(panel, report):
     cases = report.cases()
     names = panel.cases()
     said = panel.opinions.select(instances=names)
-    direct = report.model.second_opinions(panel.X.loc[names], said)
+    law = report.model.infer(cases.log_p, said.labels, names.tolist())
+    direct = second_opinions_table(law, names, report.model.experts_, report.model.classes_)
     pd.testing.assert_frame_equal(cases.second_opinions(), direct)
-    one = names[2:]
-    ranked = report.model.rank_disagreement(panel.X.loc[one], panel.opinions.select(instances=one))
+    ranked = disagreement_table(law[2:], said.labels[2:], names[2:], report.model.experts_)
     pd.testing.assert_frame_equal(cases.disagreement(), ranked)
+    nobody = report.model.second_opinions(panel.X.loc[names[:2]], said.select(instances=names[:2]))
+    pd.testing.assert_frame_equal(direct[direct["instance"].isin(names[:2])], nobody)
 
 
 def test_what_asking_is_worth_is_what_the_model_says(panel, report):
     names = panel.cases()
     said = panel.opinions.select(instances=names)
-    log_p = report.model.log_marginals(panel.X.loc[names])
-    direct = value_of_asking(report.model, log_p, said.labels, None, names)
-    table = report.cases().asking()
+    cases = report.cases()
+    direct = value_of_asking(report.model, cases.log_p, said.labels, None, names)
+    table = cases.asking()
     both = table.merge(direct, on=["instance", "expert"], suffixes=("", "_direct"))
     assert len(both) == len(table) == len(direct)
     np.testing.assert_allclose(both["differs"], both["differs_direct"])
@@ -241,7 +246,7 @@ def test_every_ordered_pair_is_judged_once_and_copying_is_as_right_as_experts_ag
     assert len(report.pairs) == n_pairs
     agreeing = (votes * (votes - 1)).sum()
     assert report.worth.loc["copy", "accuracy"] == pytest.approx(agreeing / n_pairs)
-    assert report.worth.index.tolist() == [GRADED, "marginals", "copy"]
+    assert report.worth.index.tolist() == [GRADED, "marginals", "copy", TABLE]
 
 
 def test_calibration_counts_every_label_of_every_opinion_once(report):
@@ -276,6 +281,27 @@ def test_a_panel_on_which_it_does_not_help_is_told_so(tmp_path):
     for last in (-1e-4, 1e-4):  # what is no difference in three digits is told as none
         pairs[GRADED, "probability"] = pairs["marginals", "probability"] * (1 + last)
         assert "0.000 to 0.000, holds 0" in replace(report, pairs=pairs).verdict()
+
+
+def test_who_only_ever_says_one_label_has_no_sharing():
+    codes = np.random.default_rng(0).integers(0, 2, (60, 4))
+    codes[:, :2] = [0, 1]
+    said = Opinions.from_codes(codes, experts=["no", "yes", "Ann", "Bob"])
+    panel = OwnPanel(said, pd.DataFrame(index=said.instances), {})
+    one_group = [said.experts.tolist()]
+    model = GradedSISCM(partition=one_group, sharing=0.5).fit(np.empty((60, 0)), said)
+    table = Report(panel, said, model, pd.DataFrame()).sharing()["sharing"]
+    assert table[table.notna()].to_dict() == {"Ann": 0.5, "Bob": 0.5}
+
+
+def test_a_panel_on_which_a_mere_table_does_better_is_told_so(report):
+    assert TABLE not in report.verdict()
+    pairs = report.pairs.copy()
+    for more, told in ((0.3, True), (0.0, False)):
+        pairs[TABLE, "probability"] = pairs[GRADED, "probability"] * np.exp(more)
+        assert (
+            "does better: its log-loss is lower by 0.3" in replace(report, pairs=pairs).verdict()
+        ) is told
 
 
 def test_experts_alone_have_no_sharing_and_groups_have_names(report):
@@ -432,7 +458,7 @@ def test_who_gave_most_opinions_is_shown_in_the_order_of_all(monkeypatch):
 def test_sharing_is_by_group_from_the_largest_and_of_who_is_alone_there_is_none():
     sharing = {"Ann": 0.2, "Bob": 0.7, "Cy": 0.9, "Dee": 0.5, "Eve": 0.3, "Flo": 0.4}
     groups = [["Bob"], ["Ann", "Cy", "Dee"], ["Eve", "Flo"]]
-    report = told(groups, sharing, np.zeros((2, 6), dtype=int))
+    report = told(groups, sharing, [[0] * 6, [1] * 6])
     table = report.sharing()
     assert table["group"].to_dict() == {"Cy": 1, "Dee": 1, "Ann": 1, "Flo": 2, "Eve": 2, "Bob": 3}
     assert table.index.tolist() == ["Cy", "Dee", "Ann", "Flo", "Eve", "Bob"]
@@ -457,8 +483,9 @@ def test_the_verdict_is_open_as_long_as_the_interval_holds_nothing(ends, words):
     report = told([["Ann", "Bob"]], {"Ann": 0.5, "Bob": 0.5}, [[0, 1]])
     low, high = ends
     row = {"log_loss_more": sum(ends) / 2, "log_loss_more_low": low, "log_loss_more_high": high}
-    report.__dict__["worth"] = pd.DataFrame(row, index=["marginals"])
+    report.__dict__["worth"] = pd.DataFrame(row, index=["marginals", TABLE])
     assert report.verdict().startswith(words)
+    assert ("a mere table" in report.verdict()) is (high < 0)
 
 
 def panel_of(n_twice, n_once, n_never=0):
@@ -468,13 +495,9 @@ def panel_of(n_twice, n_once, n_never=0):
     return OwnPanel(opinions, pd.DataFrame({"u": 0.0}, index=opinions.instances), {})
 
 
-@pytest.mark.parametrize(("n_twice", "n_once", "learned"), [(4, 8, 4), (4, 9, 13), (3, 1, 4)])
-def test_new_cases_are_kept_out_if_half_of_the_opinions_and_four_meetings_are_left(
-    n_twice, n_once, learned
-):
-    panel = panel_of(n_twice, n_once, n_never=2)
-    found = learning(panel, None, np.random.default_rng(0))
-    assert found.instances.tolist() == list(range(learned))
+def test_whatever_has_an_opinion_is_learned_from():
+    found = learning(panel_of(4, 9, n_never=2), None, np.random.default_rng(0))
+    assert found.instances.tolist() == list(range(13))
 
 
 def test_of_the_largest_panel_six_instances_are_learned_from():
@@ -487,7 +510,8 @@ def test_every_meeting_is_judged_once_by_who_has_not_seen_it(monkeypatch, n_twic
     said, parts = panel_of(n_twice, 3).opinions, []
 
     def fitted(panel, train):
-        return SimpleNamespace(log_marginals=lambda X, test: train)
+        marginals = SimpleNamespace(out_of_fold_=None)
+        return SimpleNamespace(log_marginals=lambda X, test: train, marginals_=marginals)
 
     def judged(rules, train, test):
         parts.append(test.instances.tolist())
@@ -496,6 +520,8 @@ def test_every_meeting_is_judged_once_by_who_has_not_seen_it(monkeypatch, n_twic
 
     monkeypatch.setattr("siscm.own_report._fitted", fitted)
     monkeypatch.setattr("siscm.own_report.graded", lambda model: None)
+    monkeypatch.setattr("siscm.own_report.pairs_of", lambda *_: (None, None))
+    monkeypatch.setattr("siscm.own_report.fit_times_table", lambda *_: None)
     monkeypatch.setattr("siscm.own_report.judged", judged)
     for seed in range(5):
         found = out_of_fold(panel_of(n_twice, 3), said, np.random.default_rng(seed))
