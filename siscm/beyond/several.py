@@ -256,6 +256,8 @@ def graded_proba(
         )
 
     def of_several(row: int, seen: IntArray, members: IntArray) -> FloatArray:
+        if set(members) <= set(seen) and (a[seen] < 1).all():  # all spoke, nothing is impossible
+            return np.asarray(np.exp(log_marginals[row, members]))  # replaced by what they said
         heard = Heard(log_marginals[row, seen], labels[row, seen], a[seen])
         wanted = Wanted(log_marginals[row, members], a[members])
         in_doubt = int(((a[seen] > 0) & (a[seen] < 1)).sum())

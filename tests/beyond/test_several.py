@@ -322,6 +322,17 @@ def test_who_is_silent_among_eight_needs_no_draw() -> None:
     np.testing.assert_allclose(found, expected[0], atol=2e-3)
 
 
+def test_where_all_have_spoken_nothing_is_drawn_and_the_sure_are_still_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("siscm.beyond.several.cells_of", None)
+    labels = np.arange(12) % 3
+    log_p = np.log(np.full((12, 3), 1 / 3))
+    np.testing.assert_array_equal(answer(log_p, labels, 0.5), np.eye(3)[labels])
+    with pytest.raises(ValueError, match="'A' say 0 and expert 'B' say 1"):
+        answer(log_p[:2], labels[:2], 1)
+
+
 @pytest.mark.parametrize(
     ("k", "said"),
     [
