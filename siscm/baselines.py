@@ -95,7 +95,7 @@ def one_noise(pairs: Pairs) -> FloatArray:
 
 
 def copy(pairs: Pairs) -> FloatArray:
-    """She says what the observed expert said: a baseline that the paper leaves out."""
+    """She says what the observed expert said: a baseline that the paper does not have."""
     return np.asarray(
         np.arange(pairs.log_p_target.shape[-1]) == pairs.label[:, None], dtype=np.float64
     )

@@ -72,13 +72,15 @@ def experiment_kind() -> Kind:
     return "real" if registry.setting() == "real" and there else "twin"
 
 
-def load_cifar10h(kind: Kind | None = None) -> Cifar10H:
+def load_cifar10h(kind: Kind | None = None, twin_seed: int = TWIN_SEED) -> Cifar10H:
     """The real files, or a twin of them.
 
     Parameters
     ----------
     kind
         Which; by default what :func:`experiment_kind` says.
+    twin_seed
+        Of the twin; another seed makes other people, opinions and images.
 
     Raises
     ------
@@ -100,7 +102,7 @@ def load_cifar10h(kind: Kind | None = None) -> Cifar10H:
             lambda wanted: missing_features(images, wanted),
             None,
         )
-    twin = simulate_cifar10h(np.random.default_rng(TWIN_SEED))
+    twin = simulate_cifar10h(np.random.default_rng(twin_seed))
     raw = check_raw(twin.raw, image_labels=twin.image_labels, complete=True)
     published = raw[~raw["annotator"].isin(twin.truth.left_out)]
     return Cifar10H(

@@ -1,1 +1,1 @@
-"""The paper's synthetic experiment, and what it leaves out: groups planted, and found or not."""
+"""The paper's synthetic experiment, and what it does not show: groups planted, and found or not."""

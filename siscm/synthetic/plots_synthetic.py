@@ -1,4 +1,4 @@
-"""Figures of the synthetic sweep: the paper's panels and claim, and what the paper leaves out."""
+"""Figures of the synthetic sweep: the paper's panels and claim, and what it does not show."""
 
 from __future__ import annotations
 

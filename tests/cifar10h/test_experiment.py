@@ -15,6 +15,7 @@ from siscm.cifar10h.pipeline import TWIN_SEED, Cifar10H, prepare
 from siscm.cifar10h.published import raw_figures
 from siscm.cifar10h.verdicts import figures
 from siscm.compendium.pages import expected
+from siscm.compendium.record import OTHER_TWINS, other_twin
 from siscm.data.simulate import simulate_opinions
 from siscm.synthetic.sweep_figures import drift
 
@@ -167,11 +168,22 @@ def twin_experiment(twin: Cifar10H) -> Experiment:
 def test_the_twin_gives_the_recorded_figures(twin: Cifar10H, twin_experiment: Experiment) -> None:
     recorded = expected("cifar10h")["twin"]
     found = {**figures(twin_experiment), "raw": raw_figures(twin.raw)}
-    assert found.keys() == recorded.keys() - {"seed", "tolerance"}
+    assert found.keys() == recorded.keys() - {"seed", "others", "tolerance"}
     for part in found:
         tolerance = recorded["tolerance"]["accuracy" if part == "accuracy" else "counts"]
         off = list(drift(found[part], recorded[part], tolerance))
         assert off == [], f"{part}; if it should be so: `python -m siscm.compendium.record twin`"
+
+
+@pytest.mark.slow
+def test_another_twin_gives_the_recorded_figures() -> None:
+    recorded = expected("cifar10h")["twin"]
+    assert list(recorded["others"]) == [str(seed) for seed in OTHER_TWINS]
+    assert TWIN_SEED not in OTHER_TWINS
+    found, other = other_twin(OTHER_TWINS[0]), recorded["others"][str(OTHER_TWINS[0])]
+    assert found["agrees"] == other["agrees"]
+    off = list(drift(found["accuracy"], other["accuracy"], recorded["tolerance"]["accuracy"]))
+    assert off == [], "if it should be so: `python -m siscm.compendium.record twin`"
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ from siscm.compendium.pages import expected
 from siscm.compendium.record import (
     FITTED_TOLERANCE,
     MIN_OPINIONS,
+    OTHER_TWINS,
     TOLERANCE,
     experiment,
     graded_figures,
@@ -136,8 +137,10 @@ def test_the_twin_alone_is_recorded_if_it_is_named(monkeypatch, tmp_path):
     monkeypatch.setattr("siscm.compendium.pages.ROOT", tmp_path)
     monkeypatch.setattr("siscm.compendium.record.load_cifar10h", lambda kind: kind)
     monkeypatch.setattr("siscm.compendium.record.experiment_figures", lambda data: {"of": data})
+    monkeypatch.setattr("siscm.compendium.record.other_twin", lambda seed: -seed)
     main(["twin"])
-    twin = {"seed": TWIN_SEED, "of": "twin", "tolerance": 0.5}
+    others = {str(seed): -seed for seed in OTHER_TWINS}
+    twin = {"seed": TWIN_SEED, "of": "twin", "others": others, "tolerance": 0.5}
     assert expected("cifar10h") == {"real": {"date": "old"}, "twin": twin}
     assert [path.name for path in (tmp_path / "expected").iterdir()] == ["cifar10h.json"]
 
