@@ -18,7 +18,7 @@ def mean_with_interval(
     """A mean over parts, and its 95 % percentile interval over parts drawn anew.
 
     It is too narrow with few parts: of a mean of normal values it covers about 80 % with four of
-    them and 92 % with ten. Where few values decide, as of an accuracy near 1, or of the log-loss of
+    them and 90 % with ten. Where few values decide, as of an accuracy near 1, or of the log-loss of
     a rule that is seldom but badly wrong, it takes hundreds.
 
     Parameters

@@ -182,7 +182,7 @@ def _thin_places(opinions: Opinions, problems: Problems) -> None:
         problems.add("look", trouble, advice, map(told, who))
     if 0 < meetings < FEW_MEETINGS:
         trouble = f"only {meetings} pair(s) of opinions are about one instance"
-        advice = "Do not trust the intervals: too narrow. Have more instances judged twice."
+        advice = "Do not trust intervals: they are too narrow. Have more instances judged twice."
         problems.add("look", trouble, advice)
     if len(opinions.experts) > len(opinions.instances):
         trouble = f"more experts ({len(opinions.experts):,}) than instances"
@@ -235,6 +235,6 @@ def _thin_parts(opinions: Opinions) -> dict[str, tuple[pd.Index[Any], str]]:
         ),
         "instances with one opinion": (
             opinions.instances[votes == 1],
-            "Nothing: they are taken for new cases.",
+            "Nothing: they are learned from, and taken for new cases.",
         ),
     }

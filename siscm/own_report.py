@@ -92,8 +92,8 @@ class Report:
         """Experts by group and sharing: ``group``, ``opinions``, ``sharing``, ``low``, ``high``.
 
         Groups are numbered from the largest. Numbers are missing for whoever is alone in hers, or
-        only ever says one label, which shows nothing of her noise; and ``low`` and ``high`` if no
-        two of one group met. Only the experts :attr:`shown`, unless
+        of whom fewer than two labels were learned from, which show next to nothing of her noise;
+        and ``low`` and ``high`` if no two of one group met. Only the experts :attr:`shown`, unless
         everybody is asked for.
         """
         groups = sorted(self.model.partition_, key=len, reverse=True)
@@ -144,14 +144,16 @@ class Report:
                 "It is open whether one opinion tells about the others: the 95 % interval of what "
                 f"it takes off the log-loss, {low:.3f} to {high:.3f}, holds 0."
             )
+        of_marginals = more
         more, low, high = self._more(TABLE)
-        if high >= 0:
+        if high >= 0 or more >= of_marginals:
             return said
         size = f"{-more:.3f} (95 % interval {-high:.3f} to {-low:.3f})"
         return (
-            f"{said} But a mere table of which label follows which ({TABLE}) does better: its "
-            f"log-loss is lower by {size}. Use that. With three labels or more it often means that "
-            "certain labels are taken for each other, which graded sharing does not know."
+            f"{said} But the marginals times a mere table of which label follows which ({TABLE}) "
+            f"do better than graded sharing: the log-loss is lower by {size}. Rather use these. "
+            "With three labels or more it often means that certain labels are taken for each "
+            "other, which graded sharing does not know."
         )
 
     def _more(self, method: str) -> tuple[float, float, float]:
@@ -208,16 +210,17 @@ def learning(panel: OwnPanel, most_cells: int | None, rng: np.random.Generator) 
     """The opinions to learn from, of all experts.
 
     Those about new cases, too: cases on which a second opinion was thought needless are unlike the
-    others, and habits learned without them would be wrong about them. What is answered about a case
-    still comes from habits that have not seen it: :func:`siscm.beyond.own_cases.unseen`.
+    others, and habits learned without them would be wrong about them. With features, what is
+    answered about a case still comes from habits that have not seen it
+    (:func:`siscm.beyond.own_cases.unseen`); without, habits know of no case.
 
     Parameters
     ----------
     panel
         As from :func:`siscm.own_panel.check_files`.
     most_cells
-        Opinions times labels to learn from at most, of random instances, though of two for each
-        fold; None for all.
+        Opinions times labels to learn from at most, of random instances, though of two with two
+        opinions or more for each fold, if there are such; None for all.
     rng
         Draws the instances.
     """
@@ -225,6 +228,8 @@ def learning(panel: OwnPanel, most_cells: int | None, rng: np.random.Generator) 
     kept = np.flatnonzero(votes)
     if most_cells is not None:
         kept = rng.permutation(kept)
+        judged_twice = np.flatnonzero(votes[kept] > 1)[: 2 * N_FOLDS]
+        kept = np.concatenate([kept[judged_twice], np.delete(kept, judged_twice)])
         cells = np.cumsum(votes[kept]) * panel.opinions.n_classes
         kept = np.sort(kept[: max(int((cells <= most_cells).sum()), 2 * N_FOLDS)])
     return panel.opinions.select(instances=panel.opinions.instances[kept])
@@ -272,9 +277,8 @@ def out_of_fold(panel: OwnPanel, said: Opinions, rng: np.random.Generator) -> pd
         out[several[part::n_folds]] = True
         train, test = (said.select(instances=said.instances[kept]) for kept in (~out, out))
         model = _fitted(panel, train)
-        table = fit_times_table(*pairs_of(model.marginals_.out_of_fold_, train))
         rules: dict[str, Rule] = {GRADED: graded(model), "marginals": marginals_only, "copy": copy}
-        rules[TABLE] = table
+        rules[TABLE] = fit_times_table(*pairs_of(model.marginals_.out_of_fold_, train))
         scored = model.log_marginals(panel.X.loc[test.instances], test)
         tables.append(judged(rules, scored, test))
     return pd.concat(tables, ignore_index=True)

@@ -8,8 +8,8 @@ learns from the opinions of all, and each expert's deviation from it is learned 
     - \log Z_h(x),
 
 with f the log-probabilities of the pooled classifier, z the leading components of the features,
-and normal priors around 0, as wide as predicts best. Whoever said little stays near the pool;
-whoever was never seen is the pool; a label never used gets a small probability, not zero.
+and normal priors around 0, as wide as is found to predict best. Whoever said little stays near the
+pool; whoever was never seen is the pool; a label never used gets a small probability, not zero.
 """
 
 from __future__ import annotations
@@ -161,8 +161,8 @@ class PooledMarginals(BaseEstimator):  # type: ignore[misc] # scikit-learn has n
         self.base_ = said.fit_base(bases[best], features, said.everything)
         f, z = scores[best], self._z(features)
         found: dict[Prior, FloatArray] = {}
-        width = min(WIDTHS)
-        for wider in sorted(WIDTHS):  # the widest takes longest, and beyond the best all are worse
+        width = WIDTHS[0]
+        for wider in WIDTHS:  # the widest takes longest; after one that is worse, none is tried
             found[wider, 0.0] = said.out_of_fold(f, z, (wider, 0.0))
             if said.loss(found[wider, 0.0]) > said.loss(found[width, 0.0]):
                 break

@@ -76,7 +76,7 @@ def test_parts_are_drawn_by_the_generator_as_often_as_said() -> None:
 
 
 @pytest.mark.parametrize(
-    ("n", "share", "rare"), [(4, 0.80, False), (10, 0.92, False), (100, 0.64, True)]
+    ("n", "share", "rare"), [(4, 0.80, False), (10, 0.90, False), (100, 0.64, True)]
 )
 def test_of_few_parts_or_rare_values_it_covers_as_little_as_is_said(
     n: int, share: float, rare: bool
@@ -88,4 +88,4 @@ def test_of_few_parts_or_rare_values_it_covers_as_little_as_is_said(
         totals = rng.binomial(1, 0.99, n) - 0.99 if rare else rng.normal(size=n)
         found = mean_with_interval("x", totals, np.ones(n), rng, 300)
         inside += found["x_low"] < 1e-9 and found["x_high"] > -1e-9
-    assert inside / 400 == pytest.approx(share, abs=0.06)
+    assert inside / 400 == pytest.approx(share, abs=0.05)

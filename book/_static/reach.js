@@ -5,10 +5,14 @@ const html = document.documentElement;
 // What is wider than the screen takes part in the order of keys, so that arrows move it: browsers do
 // not all see to that. The theme does for code and for tables of its own, not for these.
 const WIDE = '.siscm-table > div, figure:has(.siscm-wide), mjx-container[display="true"]';
+const ours = new Set();
 const reach = () => {
   for (const part of document.querySelectorAll(WIDE)) {
-    if (part.scrollWidth > part.clientWidth + 1) part.tabIndex = 0;
-    else part.removeAttribute("tabindex");
+    const wide = part.scrollWidth > part.clientWidth + 1;
+    if (wide && part.tabIndex < 0) {
+      part.tabIndex = 0;
+      ours.add(part);
+    } else if (!wide && ours.delete(part)) part.removeAttribute("tabindex");
   }
 };
 

@@ -18,9 +18,9 @@ from siscm.checks import FloatArray, IntArray
 SCORE_SPREAD, OFFSET_SPREAD, SCORE_SLOPE_SPREAD = 3.0, 1.0, 0.25
 """Prior standard deviations of w, of an expert's own offsets, and of her own slopes on f."""
 
-WIDTHS = (1.0, 0.5, 0.25)
-"""Factors of these three, from which the best is taken out-of-fold: with many labels and few
-opinions there is less to be learned of an expert."""
+WIDTHS = (0.25, 0.5, 1.0)
+"""Factors of these three, tried from the narrowest until one predicts worse out-of-fold: with many
+labels and few opinions there is less to be learned of an expert."""
 
 SLOPE_SPREADS = (0.03, 0.1, 0.3)
 """Prior standard deviations of an expert's own slopes on z: the best of them, or no such slopes."""

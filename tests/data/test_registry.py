@@ -79,6 +79,8 @@ def test_entries_are_well_formed() -> None:
             assert entry.hash_from == "computed from the file"
         elif path in (RAW, IMAGES, WEIGHTS):
             assert "no copy was at hand" in entry.hash_from
+        else:
+            assert entry.hash_from
     hashes = {entry.sha256 for entry in registry.ENTRIES.values()}
     hashes |= set(registry.PLACED_BY_HAND.values())
     assert len(hashes) == len(registry.ENTRIES) + len(registry.PLACED_BY_HAND)
