@@ -238,7 +238,7 @@ def verdict_table(content: Mapping[str, Any], live: Mapping[str, Any], kind: str
     if kind == "real":
         return _table(verdicts(content, live), "real")
     if recorded is None:
-        return _table(verdicts(content, None), "twin", "Nobody has run the real file yet.")
+        return _table(verdicts(content, None), "twin", "Nobody here has run the real file yet.")
     return _table(verdicts(content, recorded["figures"]), "recorded", pages.origin(recorded))
 
 
