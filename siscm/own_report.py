@@ -16,7 +16,7 @@ import pandas as pd
 
 from siscm.baselines import Rule, copy, marginals_only
 from siscm.beyond.calibration import calibration
-from siscm.beyond.contest import GRADED, fit_times_table, graded, judged, standings
+from siscm.beyond.contest import GRADED, TABLE, fit_times_table, graded, judged, standings
 from siscm.beyond.contest_pairs import pairs_of
 from siscm.beyond.own_cases import NewCases
 from siscm.beyond.own_features import marginals_for
@@ -33,9 +33,6 @@ N_FOLDS = 3
 
 MOST_SHOWN = 20
 """Experts that tables and figures show, and who can be asked: those with most opinions."""
-
-TABLE = "marginal × table"
-"""The name of :func:`siscm.beyond.contest.fit_times_table` among the methods."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,7 +51,7 @@ class Report:
         Graded sharing, fitted.
     pairs
         As from :func:`siscm.beyond.contest.contest`, out-of-fold: graded sharing, marginals, copy,
-        :data:`TABLE`.
+        :data:`siscm.beyond.contest.TABLE`.
     """
 
     panel: OwnPanel
@@ -257,7 +254,7 @@ def out_of_fold(panel: OwnPanel, said: Opinions, rng: np.random.Generator) -> pd
     -------
     DataFrame
         As from :func:`siscm.beyond.contest.contest`; the methods are graded sharing, marginals,
-        copy, :data:`TABLE`.
+        copy, :data:`siscm.beyond.contest.TABLE`.
 
     Raises
     ------

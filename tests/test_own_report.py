@@ -16,14 +16,14 @@ from siscm import Opinions
 from siscm.answers import disagreement_table, second_opinions_table
 from siscm.asking import value_of_asking
 from siscm.beyond import plots_graded
-from siscm.beyond.contest import GRADED
+from siscm.beyond.contest import GRADED, TABLE
 from siscm.beyond.own_example import kind_of, write_example
 from siscm.beyond.own_features import FEW_CELLS, marginals_for
 from siscm.compendium import pages
 from siscm.data.panels import load_panel
 from siscm.graded import GradedSISCM
 from siscm.own_panel import OwnPanel, check_files
-from siscm.own_report import MOST_SHOWN, TABLE, Report, learning, make_report, out_of_fold
+from siscm.own_report import MOST_SHOWN, Report, learning, make_report, out_of_fold
 
 PAGE = Path(__file__).parents[1] / "notebooks" / "17_your_panel.md"
 

@@ -31,6 +31,9 @@ from siscm.opinions import Opinions
 GRADED = "graded sharing"
 """The name of graded sharing among the methods."""
 
+TABLE = "marginal × table"
+"""The name of :func:`fit_times_table` among the methods."""
+
 
 def graded(model: GradedSISCM) -> Rule:
     """Graded sharing as a rule: the law at the sharing of each pair.
@@ -147,7 +150,7 @@ def contest(model: GradedSISCM, X: pd.DataFrame, train: Opinions, test: Opinions
         "marginals": marginals_only,
         "copy": copy,
         "one noise for all": one_noise,
-        "marginal × table": fit_times_table(learned, said),
+        TABLE: fit_times_table(learned, said),
         "Dawid–Skene": tuned(dawid_skene, PSEUDO_COUNTS, given, wanted),
         "pooled regression": tuned(regression, STRENGTHS, given, wanted),
         "regression on marginals": fit_regression(learned, said),
