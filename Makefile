@@ -166,11 +166,11 @@ test-oldest: $(FONTS)  ## the same with the oldest that pyproject.toml allows, i
 	$(call TEST,$(OLDEST), -W ignore::DeprecationWarning)
 	$(call BOOK,$(OLDEST))
 
-# By another hash seed and number of threads, for neither may show on a page.
-same:  ## build the book twice, and stop if a file of the two differs
+# By another hash seed, number of threads and processor, for none of these may show on a page.
+same: $(INSTALLED)  ## build the book twice, and stop if a file of the two differs
 	PYTHONHASHSEED=1 OMP_NUM_THREADS=1 $(AGAIN) book
 	rm -rf _build/html-first && mv _build/html _build/html-first
-	PYTHONHASHSEED=2 OMP_NUM_THREADS=2 $(AGAIN) book
+	env $$($(BIN)/python tests/older_processor.py) PYTHONHASHSEED=2 OMP_NUM_THREADS=2 $(AGAIN) book
 	diff --recursive --brief _build/html-first _build/html
 
 lint: $(INSTALLED)  ## style, types, workflows, citation file

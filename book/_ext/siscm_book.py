@@ -78,7 +78,12 @@ def mark_the_heads(
 def describe_the_page(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Tell search engines and previews what a page is about: what its first paragraph says."""
+    """Tell search engines and previews what a page is about: what its first paragraph says.
+
+    The start page's own title is the book's, which Sphinx would append to it once more.
+    """
+    if page == app.config.root_doc:
+        context["docstitle"] = ""
     first = next(doctree.findall(nodes.paragraph), None) if doctree else None
     if first is not None:
         words = first.astext().removeprefix("What you will see. ")

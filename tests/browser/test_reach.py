@@ -71,3 +71,12 @@ def test_nothing_slides_for_a_reader_who_minds_motion(reader: Reader) -> None:
         .filter((one) => parseFloat(getComputedStyle(one).transitionDuration) > 0).length"""
     assert page.evaluate(slow) == 0
     page.close()
+
+
+@pytest.mark.parametrize("path", ["book/intro.html", CHAPTER, "search.html"])
+def test_a_tab_names_the_page_and_the_book_once_each(reader: Reader, path: str) -> None:
+    page, _ = reader.open(reader.light, reader.address, path)
+    named = page.title().split(" — ")
+    assert named[-1] == "Counterfactual Inference of Second Opinions"
+    assert len(named) == len(set(named)) == (1 if path == "book/intro.html" else 2)
+    page.close()
