@@ -66,6 +66,7 @@ def draw_net(axes: Axes, net: pd.DataFrame) -> None:
     net
         As from :func:`siscm.beyond.worth_asking.net_value`.
     """
+    net = net.round(6)  # beyond that a fit's digits move with the processor, and so would pixels
     axes.axhline(0, color=GREY, linestyle=":", linewidth=1.5)
     axes.plot(net["net"], "-", color=BLUE, label="ask where the gain is above the cost")
     axes.plot(net["promised"], "--", color=BLUE, label="the same, as promised")
