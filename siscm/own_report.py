@@ -16,10 +16,10 @@ import pandas as pd
 
 from siscm.baselines import Rule, copy, marginals_only
 from siscm.beyond.calibration import calibration
-from siscm.beyond.contest import GRADED, TABLE, fit_times_table, graded, judged, standings
-from siscm.beyond.contest_pairs import pairs_of
+from siscm.beyond.contest import GRADED, graded, judged, standings
 from siscm.beyond.own_cases import NewCases
 from siscm.beyond.own_features import marginals_for
+from siscm.cifar10h.rivals import TABLE, fit_times_table
 from siscm.graded import GradedSISCM
 from siscm.names import as_index, plain
 from siscm.opinions import Opinions
@@ -51,7 +51,7 @@ class Report:
         Graded sharing, fitted.
     pairs
         As from :func:`siscm.beyond.contest.contest`, out-of-fold: graded sharing, marginals, copy,
-        :data:`siscm.beyond.contest.TABLE`.
+        :data:`siscm.cifar10h.rivals.TABLE`.
     """
 
     panel: OwnPanel
@@ -254,7 +254,7 @@ def out_of_fold(panel: OwnPanel, said: Opinions, rng: np.random.Generator) -> pd
     -------
     DataFrame
         As from :func:`siscm.beyond.contest.contest`; the methods are graded sharing, marginals,
-        copy, :data:`siscm.beyond.contest.TABLE`.
+        copy, :data:`siscm.cifar10h.rivals.TABLE`.
 
     Raises
     ------
@@ -275,7 +275,7 @@ def out_of_fold(panel: OwnPanel, said: Opinions, rng: np.random.Generator) -> pd
         train, test = (said.select(instances=said.instances[kept]) for kept in (~out, out))
         model = _fitted(panel, train)
         rules: dict[str, Rule] = {GRADED: graded(model), "marginals": marginals_only, "copy": copy}
-        rules[TABLE] = fit_times_table(*pairs_of(model.marginals_.out_of_fold_, train))
+        rules[TABLE] = fit_times_table(train)
         scored = model.log_marginals(panel.X.loc[test.instances], test)
         tables.append(judged(rules, scored, test))
     return pd.concat(tables, ignore_index=True)

@@ -16,9 +16,10 @@ from siscm import Opinions
 from siscm.answers import disagreement_table, second_opinions_table
 from siscm.asking import value_of_asking
 from siscm.beyond import plots_graded
-from siscm.beyond.contest import GRADED, TABLE
+from siscm.beyond.contest import GRADED
 from siscm.beyond.own_example import kind_of, write_example
 from siscm.beyond.own_features import FEW_CELLS, marginals_for
+from siscm.cifar10h.rivals import TABLE
 from siscm.compendium import pages
 from siscm.data.panels import load_panel
 from siscm.graded import GradedSISCM
@@ -517,8 +518,7 @@ def test_every_meeting_is_judged_once_by_who_has_not_seen_it(monkeypatch, n_twic
     said, parts = panel_of(n_twice, 3).opinions, []
 
     def fitted(panel, train):
-        marginals = SimpleNamespace(out_of_fold_=None)
-        return SimpleNamespace(log_marginals=lambda X, test: train, marginals_=marginals)
+        return SimpleNamespace(log_marginals=lambda X, test: train)
 
     def judged(rules, train, test):
         parts.append(test.instances.tolist())
@@ -527,7 +527,6 @@ def test_every_meeting_is_judged_once_by_who_has_not_seen_it(monkeypatch, n_twic
 
     monkeypatch.setattr("siscm.own_report._fitted", fitted)
     monkeypatch.setattr("siscm.own_report.graded", lambda model: None)
-    monkeypatch.setattr("siscm.own_report.pairs_of", lambda *_: (None, None))
     monkeypatch.setattr("siscm.own_report.fit_times_table", lambda *_: None)
     monkeypatch.setattr("siscm.own_report.judged", judged)
     for seed in range(5):

@@ -21,7 +21,7 @@ from siscm.beyond.expert_intervals import mean_over_experts
 from siscm.beyond.noises import pair_law
 from siscm.beyond.tuned import PSEUDO_COUNTS, STRENGTHS, dawid_skene, regression, tuned
 from siscm.checks import FloatArray, IntArray
-from siscm.cifar10h.rivals import rule_of
+from siscm.cifar10h.rivals import TABLE, fit_times_table, rule_of
 from siscm.evaluation import UNIFORM_WEIGHT, log_loss
 from siscm.graded import GradedSISCM
 from siscm.intervals import mean_with_interval
@@ -30,9 +30,6 @@ from siscm.opinions import Opinions
 
 GRADED = "graded sharing"
 """The name of graded sharing among the methods."""
-
-TABLE = "marginal × table"
-"""The name of :func:`fit_times_table` among the methods."""
 
 
 def graded(model: GradedSISCM) -> Rule:
@@ -52,32 +49,6 @@ def graded(model: GradedSISCM) -> Rule:
     return rule
 
 
-def fit_times_table(pairs: Pairs, said: IntArray) -> Rule:
-    r"""Marginal times :math:`P(Y_{h'} = d \mid Y_h = c) / P(Y_{h'} = d)`, one table for all pairs.
-
-    Training pairs and what their targets said are counted, one added to each cell.
-
-    Parameters
-    ----------
-    pairs
-        The training pairs.
-    said
-        (n,): codes of what their targets said.
-    """
-    k = pairs.log_p_target.shape[-1]
-    counts = np.ones((k, k))
-    np.add.at(counts, (pairs.label, said), 1)
-    joint = counts / counts.sum()
-    # How much more often a target says a label after one observed, whose axis is the first.
-    lift = joint / np.multiply.outer(joint.sum(axis=1), joint.sum(axis=0))
-
-    def rule(pairs: Pairs) -> FloatArray:
-        law = np.exp(pairs.log_p_target) * lift[pairs.label]
-        return np.asarray(law / law.sum(axis=1, keepdims=True))
-
-    return rule
-
-
 def fit_regression(pairs: Pairs, said: IntArray) -> Rule:
     """The supervised way, at its best: a logistic regression from both marginals and the label.
 
@@ -87,8 +58,10 @@ def fit_regression(pairs: Pairs, said: IntArray) -> Rule:
 
     Parameters
     ----------
-    pairs, said
-        As for :func:`fit_times_table`.
+    pairs
+        The training pairs.
+    said
+        (n,): codes of what their targets said.
     """
 
     def inputs(pairs: Pairs) -> FloatArray:
@@ -150,7 +123,7 @@ def contest(model: GradedSISCM, X: pd.DataFrame, train: Opinions, test: Opinions
         "marginals": marginals_only,
         "copy": copy,
         "one noise for all": one_noise,
-        TABLE: fit_times_table(learned, said),
+        TABLE: fit_times_table(train),
         "Dawid–Skene": tuned(dawid_skene, PSEUDO_COUNTS, given, wanted),
         "pooled regression": tuned(regression, STRENGTHS, given, wanted),
         "regression on marginals": fit_regression(learned, said),

@@ -15,12 +15,14 @@ from scipy.sparse import csr_matrix, hstack
 from scipy.special import softmax
 from sklearn.base import ClassifierMixin
 from sklearn.linear_model import LogisticRegression
-from sklearn.naive_bayes import CategoricalNB
 from sklearn.preprocessing import OneHotEncoder
 
 from siscm.baselines import Pairs, Rule, ordered_pairs
 from siscm.checks import FloatArray, IntArray
 from siscm.opinions import Opinions
+
+TABLE = "marginal × table"
+"""The name of :func:`fit_times_table` among the rules."""
 
 
 def fit_most_frequent(opinions: Opinions) -> Rule:
@@ -30,41 +32,62 @@ def fit_most_frequent(opinions: Opinions) -> Rule:
     return lambda pairs: frequencies[pairs.target]
 
 
-def fit_product_with_cnb(opinions: Opinions) -> Rule:
+def fit_product_with_cnb(opinions: Opinions, alpha: float = 1.0) -> Rule:
     r"""The paper's baseline "GNB + CNB": marginal times :math:`P(Y_{h'} \mid Y_h)` (Section 7).
 
     The second factor is a categorical naive Bayes a target, whose features are the opinions of all
     experts, all of them but the observed one marked as not observed. It is learned from the ordered
     pairs in which she is the target; where there are none, the marginal stands alone.
+
+    Parameters
+    ----------
+    opinions
+        Those of training.
+    alpha
+        Added to every count of a label, or of none, by an expert. The paper does not state it; 1 is
+        scikit-learn's default.
     """
     observed, target = ordered_pairs(opinions)
     h, y, k = opinions.expert_codes, opinions.label_codes, opinions.n_classes
-    n_experts = len(opinions.experts)
-    classifiers = {}
-    for expert in np.unique(h[target]):
-        mine = h[target] == expert
-        given = _one_observed(h[observed[mine]], y[observed[mine]], n_experts, k)
-        classifiers[expert] = CategoricalNB(min_categories=k + 1).fit(given, y[target[mine]])
+    told = np.zeros((len(opinions.experts), k, len(opinions.experts), k))
+    np.add.at(told, (h[target], y[target], h[observed], y[observed]), 1)
+    hers = told.sum(axis=(2, 3))
+    met = hers.any(axis=1)
+    # A label that she never gave as a target gets nothing, as by scikit-learn's classes.
+    prior = np.log(hers, out=np.full_like(hers, -np.inf), where=hers > 0)
+    totals = hers[:, :, None] + (k + 1) * alpha
+    silent = np.log((hers[:, :, None] - told.sum(axis=3) + alpha) / totals)
+    all_silent = prior + silent.sum(axis=2)
 
     def rule(pairs: Pairs) -> FloatArray:
-        log_p = pairs.log_p_target.copy()
-        for expert, model in classifiers.items():
-            rows = np.flatnonzero(pairs.target == expert)
-            if len(rows):
-                given = _one_observed(pairs.observed[rows], pairs.label[rows], n_experts, k)
-                log_cnb = np.full((len(rows), k), -np.inf)
-                log_cnb[:, model.classes_] = model.predict_log_proba(given)
-                log_p[rows] += log_cnb
-        return np.asarray(softmax(log_p, axis=-1))
+        by, of = pairs.observed, pairs.target
+        heard = np.log((told[of, :, by, pairs.label] + alpha) / totals[of, :, 0])
+        log_cnb = all_silent[of] - silent[of, :, by] + heard
+        return np.asarray(
+            softmax(pairs.log_p_target + np.where(met[of, None], log_cnb, 0), axis=-1)
+        )
 
     return rule
 
 
-def _one_observed(expert: IntArray, label: IntArray, n_experts: int, n_classes: int) -> IntArray:
-    """Feature rows (n, H) of the paper's CNB: one label, every other expert not observed."""
-    given = np.full((len(expert), n_experts), n_classes, dtype=np.int64)
-    given[np.arange(len(expert)), expert] = label
-    return given
+def fit_times_table(opinions: Opinions) -> Rule:
+    r"""Marginal times :math:`P(Y_{h'} = d \mid Y_h = c) / P(Y_{h'} = d)`, one table for all pairs.
+
+    Ordered pairs of training opinions are counted, one added to each cell.
+    """
+    observed, target = ordered_pairs(opinions)
+    y = opinions.label_codes
+    counts = np.ones((opinions.n_classes, opinions.n_classes))
+    np.add.at(counts, (y[observed], y[target]), 1)
+    joint = counts / counts.sum()
+    # How much more often a target says a label after one observed, whose axis is the first.
+    lift = joint / np.multiply.outer(joint.sum(axis=1), joint.sum(axis=0))
+
+    def rule(pairs: Pairs) -> FloatArray:
+        law = np.exp(pairs.log_p_target) * lift[pairs.label]
+        return np.asarray(law / law.sum(axis=1, keepdims=True))
+
+    return rule
 
 
 def fit_dawid_skene(opinions: Opinions, pseudo: float = 0.1) -> Rule:

@@ -19,7 +19,6 @@ from siscm.beyond.contest import (
     GRADED,
     contest,
     fit_regression,
-    fit_times_table,
     graded,
     judged,
     methods,
@@ -28,7 +27,7 @@ from siscm.beyond.contest import (
 from siscm.beyond.contest_pairs import Part, pairs_of
 from siscm.beyond.expert_intervals import mean_over_experts
 from siscm.beyond.tuned import PSEUDO_COUNTS, STRENGTHS, tuned
-from siscm.cifar10h.rivals import fit_dawid_skene, fit_pooled_regression
+from siscm.cifar10h.rivals import fit_dawid_skene, fit_pooled_regression, fit_times_table
 from siscm.data.simulate import simulate_panel
 from siscm.evaluation import log_loss
 from siscm.graded import GradedSISCM
@@ -157,24 +156,6 @@ def two_classes(label: list[int], p: list[float]) -> Pairs:
     return Pairs(log_p, log_p, np.array(label), nobody.astype(bool), nobody, nobody, nobody)
 
 
-def test_times_table_by_hand() -> None:
-    """Said (0, 0) twice, (0, 1) never, (1, 0) once, (1, 1) three times; one is added to each."""
-    pairs = two_classes([0, 0, 1, 1, 1, 1], [0.5] * 6)
-    rule = fit_times_table(pairs, np.array([0, 0, 0, 1, 1, 1]))
-    # A target of habit 0.2, after 0 and after 1.
-    after_0, after_1 = 0.2 * 0.5 / (0.2 * 0.5 + 0.8 * 1.5), 0.2 * 4 / (0.2 * 4 + 0.8 * 2)
-    law = rule(two_classes([0, 1], [0.2, 0.2]))
-    np.testing.assert_allclose(law, [[1 - after_0, after_0], [1 - after_1, after_1]])
-
-
-def test_times_table_of_strangers_is_the_marginal() -> None:
-    rng = np.random.default_rng(0)
-    label, said = rng.integers(2, size=(2, 40_000))
-    rule = fit_times_table(two_classes(label.tolist(), [0.5] * len(label)), said)
-    law = rule(two_classes([0, 1], [0.5, 0.2]))
-    np.testing.assert_allclose(law, [[0.5, 0.5], [0.8, 0.2]], atol=0.02)
-
-
 def test_regression_is_scikit_learns_on_the_rows_written_out(world: World) -> None:
     train, said = pairs_of(of(world, world.train), world.train)
     test, _ = pairs_of(of(world, world.test), world.test)
@@ -224,7 +205,7 @@ def test_every_rule_gives_distributions(world: World) -> None:
     train, said = pairs_of(of(world, world.train), world.train)
     test, _ = pairs_of(of(world, world.test), world.test)
     model = GradedSISCM(Known(world.log_p)).fit(world.X.loc[world.train.instances], world.train)
-    for rule in (graded(model), fit_times_table(train, said), fit_regression(train, said)):
+    for rule in (graded(model), fit_times_table(world.train), fit_regression(train, said)):
         law = rule(test)
         assert law.shape == (len(test.label), K)
         assert law.min() >= 0
@@ -260,7 +241,7 @@ def test_each_method_is_its_rule_learned_from_training_alone(world: World, noise
         "marginals": np.exp(test.log_p_target),
         "copy": np.eye(K)[test.label],
         "one noise for all": np.array(shared),
-        "marginal × table": fit_times_table(train, said)(test),
+        "marginal × table": fit_times_table(world.train)(test),
         "Dawid–Skene": tuned(dawid_skene, PSEUDO_COUNTS, *parts)(test),
         "pooled regression": tuned(regression, STRENGTHS, *parts)(test),
         "regression on marginals": fit_regression(train, said)(test),

@@ -25,11 +25,11 @@ from siscm.cifar10h.differences import (
     sizes_table,
     untouched,
 )
-from siscm.cifar10h.experiment import PAPERS_RULES, Experiment, run
+from siscm.cifar10h.experiment import PAPERS_RULES, SMOOTHED, Experiment, run
 from siscm.cifar10h.pipeline import Cifar10H, Prepared, prepare
 from siscm.cifar10h.preprocessing import preprocess
 from siscm.cifar10h.raw_file import check_raw
-from siscm.cifar10h.replay import Replay, Rules
+from siscm.cifar10h.replay import CNB, Replay, Rules
 from siscm.cifar10h.stability import SEEDS
 from siscm.partition import greedy
 
@@ -98,7 +98,7 @@ def of(measured: list[Effect], difference: str, otherwise: str = "") -> Effect:
 def test_effects_are_those_of_the_list_in_its_order(measured: list[Effect]) -> None:
     rows = re.findall(r"^\| ([^|]+?) \|", LIST.read_text("utf-8"), re.MULTILINE)
     listed = rows[rows.index("difference") + 1 :]
-    assert len(listed) == 16
+    assert len(listed) == 17
     shown = list(dict.fromkeys(effect.difference for effect in measured))
     assert [name for name in shown if name in listed] == listed
     assert [name for name in shown if name not in listed] == [
@@ -226,6 +226,12 @@ def test_zeros_as_released_by_hand(
     zeros = of(measured, "zero marginals").accuracy
     assert list(zeros.index) == list(PAPERS_RULES)
     assert zeros.loc["Gumbel-Max SI-SCM"].abs().max() > 0
+
+
+def test_the_smoothing_is_the_rivals(measured: list[Effect], done: Experiment) -> None:
+    effect, table = of(measured, "smoothing of CNB"), done.accuracy()
+    assert list(effect.accuracy.index) == [CNB]
+    np.testing.assert_allclose(effect.accuracy.loc[CNB], table.loc[SMOOTHED] - table.loc[CNB])
 
 
 def test_violations_are_recounted_by_products(

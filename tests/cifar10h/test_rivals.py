@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from one_by_one import loop_pairs
 from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import CategoricalNB
 
 from siscm import Opinions, evaluation
 from siscm.baselines import Pairs, ordered_pairs
@@ -17,6 +18,7 @@ from siscm.cifar10h.rivals import (
     fit_most_frequent,
     fit_pooled_regression,
     fit_product_with_cnb,
+    fit_times_table,
 )
 
 K, H, N = 3, 4, 40
@@ -59,6 +61,7 @@ def rules(opinions: Opinions) -> dict[str, object]:
     return {
         "frequent": fit_most_frequent(opinions),
         "cnb": fit_product_with_cnb(opinions),
+        "table": fit_times_table(opinions),
         "dawid-skene": fit_dawid_skene(opinions),
         "regression": fit_pooled_regression(X, opinions, X),
     }
@@ -106,6 +109,48 @@ def test_cnb_is_the_papers_product_written_out(opinions: Opinions, log_p: np.nda
                 posterior[d] *= (hits + 1) / (len(hers) + K + 1)
         product = np.exp(pairs.log_p_target[row]) * posterior
         np.testing.assert_allclose(law[row], product / product.sum(), rtol=1e-9)
+
+
+@pytest.mark.parametrize("alpha", [1.0, 0.3, 0.001])
+def test_cnb_is_scikit_learns_one_a_target(
+    alpha: float, opinions: Opinions, log_p: np.ndarray
+) -> None:
+    pairs, said = as_pairs(opinions, log_p)
+    given = np.full((len(said), H), K)
+    given[np.arange(len(said)), pairs.observed] = pairs.label
+    law = fit_product_with_cnb(opinions, alpha)(pairs)
+    for h in range(H):
+        mine = pairs.target == h
+        model = CategoricalNB(alpha=alpha, min_categories=K + 1).fit(given[mine], said[mine])
+        product = np.exp(pairs.log_p_target[mine]) * model.predict_proba(given[mine])
+        np.testing.assert_allclose(law[mine], product / product.sum(axis=1, keepdims=True))
+
+
+def test_a_label_that_she_never_gave_beside_another_gets_nothing() -> None:
+    both = Opinions.from_codes([[0, 0], [0, 1], [0, 0]], classes=range(2))
+    even, first, second = np.log([[0.5, 0.5]]), np.array([0]), np.array([1])
+    pairs = Pairs(even, even, first, np.array([False]), first, second, first)
+    np.testing.assert_array_equal(fit_product_with_cnb(both)(pairs), [[1, 0]])
+
+
+def test_times_table_by_hand() -> None:
+    """Ordered pairs: (0, 0) four times, (0, 1) and (1, 0) once, (1, 1) twice; one is added each."""
+    said = Opinions.from_codes([[0, 0], [0, 0], [0, 1], [1, 1]], classes=range(2))
+    first, second = np.array([0, 0]), np.array([1, 1])
+    habit = np.log([[0.8, 0.2]] * 2)
+    pairs = Pairs(habit, habit, np.array([0, 1]), first.astype(bool), first, first, second)
+    # She says 0 in 7 of 12 pairs: in 5 of 7 after 0, in 2 of 5 after 1.
+    after_0, after_1 = (
+        np.array([0.8 * p0 / (7 / 12), 0.2 * (1 - p0) / (5 / 12)]) for p0 in (5 / 7, 2 / 5)
+    )
+    law = fit_times_table(said)(pairs)
+    np.testing.assert_allclose(law, [after_0 / after_0.sum(), after_1 / after_1.sum()])
+
+
+def test_times_table_of_strangers_is_the_marginal() -> None:
+    said = Opinions.from_codes(np.random.default_rng(0).integers(2, size=(40_000, 2)))
+    pairs, _ = as_pairs(said, np.tile(np.log([0.8, 0.2]), (40_000, 2, 1)))
+    np.testing.assert_allclose(fit_times_table(said)(pairs), np.exp(pairs.log_p_target), atol=0.02)
 
 
 def test_not_observed_is_a_category_even_of_who_was_always_observed() -> None:
