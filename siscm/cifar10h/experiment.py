@@ -145,6 +145,7 @@ def choose_smoothing(X: pd.DataFrame, opinions: Opinions) -> float:
     alone = [[expert] for expert in opinions.experts]
     gnb = GumbelMaxSISCM(partition=alone).fit(X.loc[learned.instances], learned)
     log_p = gnb.log_marginals(X.loc[judged.instances], judged)
-    rules = {f"{a}": rivals.fit_product_with_cnb(learned, a) for a in SMOOTHINGS}
-    right = evaluation.accuracy(log_p, judged, alone, rules)["all pairs"]
-    return SMOOTHINGS[int(right.to_numpy().argmax())]
+    rules = [rivals.fit_product_with_cnb(learned, alpha) for alpha in SMOOTHINGS]
+    inferred = [evaluation.all_pairs(log_p, judged, alone, rule) for rule in rules]
+    right = [evaluation.hits(pairs)["all pairs"].mean() for pairs in inferred]
+    return SMOOTHINGS[int(np.argmax(right))]

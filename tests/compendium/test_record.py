@@ -7,6 +7,7 @@ import pytest
 
 from siscm.beyond.real_panels import POPULATIONS, final, score_figures
 from siscm.beyond.worth_asking import asking_figures
+from siscm.cifar10h.experiment import SMOOTHED
 from siscm.cifar10h.pipeline import TWIN_SEED, experiment_kind
 from siscm.compendium.pages import expected
 from siscm.compendium.record import (
@@ -232,6 +233,15 @@ def test_what_chapter_11_quotes():
     assert round(100 * content["counts"]["figures"]["pairs_agree_where_disputed"]) == 86
     twin = {rule: row["all pairs"] for rule, row in content["twin"]["accuracy"].items()}
     assert all(twin["copy"] > twin[rule] for rule in content["paper"]["accuracy"])
+
+
+def test_the_front_page_is_right_about_the_smoothing_on_every_twin():
+    twin = expected("cifar10h")["twin"]
+    for one in (twin, *twin["others"].values()):
+        scores = {rule: row["all pairs"] for rule, row in one["accuracy"].items()}
+        assert scores[SMOOTHED] > scores["Gumbel-Max SI-SCM"] > scores["GNB + CNB"]
+    for one in twin["others"].values():
+        assert sum(one["agrees_smoothed"].values()) < sum(one["agrees"].values())
 
 
 def test_what_chapter_12_quotes():
