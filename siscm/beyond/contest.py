@@ -19,7 +19,14 @@ from siscm.baselines import Pairs, Rule, copy, marginals_only, one_noise
 from siscm.beyond.contest_pairs import pairs_of
 from siscm.beyond.expert_intervals import mean_over_experts
 from siscm.beyond.noises import pair_law
-from siscm.beyond.tuned import PSEUDO_COUNTS, STRENGTHS, dawid_skene, regression, tuned
+from siscm.beyond.tuned import (
+    PSEUDO_COUNTS,
+    STRENGTHS,
+    dawid_skene,
+    featured_dawid_skene,
+    regression,
+    tuned,
+)
 from siscm.checks import FloatArray, IntArray
 from siscm.cifar10h.rivals import TABLE, fit_times_table, rule_of
 from siscm.evaluation import UNIFORM_WEIGHT, log_loss
@@ -50,7 +57,7 @@ def graded(model: GradedSISCM) -> Rule:
 
 
 def fit_regression(pairs: Pairs, said: IntArray) -> Rule:
-    """The supervised way, at its best: a logistic regression from both marginals and the label.
+    """The supervised way: a logistic regression from both marginals and the label.
 
     Its inputs are both experts' log-marginals and the label observed, the latter also times the
     observed expert's log-marginals, so that a surprising label can count for more. It knows what
@@ -125,6 +132,7 @@ def contest(model: GradedSISCM, X: pd.DataFrame, train: Opinions, test: Opinions
         "one noise for all": one_noise,
         TABLE: fit_times_table(train),
         "Dawid–Skene": tuned(dawid_skene, PSEUDO_COUNTS, given, wanted),
+        "Dawid–Skene with features": tuned(featured_dawid_skene, PSEUDO_COUNTS, given, wanted),
         "pooled regression": tuned(regression, STRENGTHS, given, wanted),
         "regression on marginals": fit_regression(learned, said),
     }

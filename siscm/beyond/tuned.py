@@ -1,4 +1,4 @@
-"""Rivals of graded sharing at their best: what each has to choose, it chooses in its training."""
+"""Rivals of graded sharing that have something to choose: each chooses it in its training."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STRENGTHS = (1.0, 0.3, 0.1)
 """Inverse strengths of the regression's penalty, scikit-learn's ``C``."""
 
 PSEUDO_COUNTS = (0.1, 1.0, 10.0)
-"""What Dawid and Skene's model adds to every count."""
+"""How much of all experts Dawid and Skene's model sees in each of them."""
 
 Fit = Callable[[float, Part, Part], Rule]
 """From a value, a part to learn from and one whose opinions are to be inferred, to a rule."""
@@ -36,6 +36,18 @@ def dawid_skene(pseudo: float, train: Part, test: Part) -> Rule:
         The part to learn from, and the one to be inferred.
     """
     return fit_dawid_skene(train[1], pseudo)
+
+
+def featured_dawid_skene(pseudo: float, train: Part, test: Part) -> Rule:
+    """:func:`dawid_skene`, with features: what all know of an instance.
+
+    Parameters
+    ----------
+    pseudo, train, test
+        As for :func:`dawid_skene`.
+    """
+    X_train, X = common_features(*train), common_features(*test)
+    return fit_dawid_skene(train[1], pseudo, X_train, X)
 
 
 def regression(strength: float, train: Part, test: Part) -> Rule:

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, hstack
 from scipy.special import softmax
 from sklearn.base import ClassifierMixin
+from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import OneHotEncoder
 
@@ -90,22 +91,33 @@ def fit_times_table(opinions: Opinions) -> Rule:
     return rule
 
 
-def fit_dawid_skene(opinions: Opinions, pseudo: float = 0.1) -> Rule:
+def fit_dawid_skene(
+    opinions: Opinions,
+    pseudo: float = 0.1,
+    X_train: FloatArray | None = None,
+    X: FloatArray | None = None,
+) -> Rule:
     r"""Experts who err independently around one truth an instance (Dawid and Skene, 1979).
 
-    The posterior predictive of a second opinion, features left aside:
+    The posterior predictive of a second opinion:
 
     .. math:: P(Y_{h'} \mid Y_h = c) \propto \sum_z \rho_z\, \pi_h(z, c)\, \pi_{h'}(z, \cdot).
 
+    Features, if given, say for each instance how likely each truth :math:`z` is.
+
     Parameters
     ----------
-    opinions, pseudo
+    opinions, pseudo, X_train
         As for :func:`confusions`.
+    X
+        Features of the instances to be scored, as for :func:`fit_pooled_regression`.
     """
-    prior, confusion = confusions(opinions, pseudo=pseudo)
+    truths, confusion = confusions(opinions, pseudo=pseudo, X=X_train)
+    prior = truths.predict_proba(np.zeros((1, 1)) if X is None else X)
 
     def rule(pairs: Pairs) -> FloatArray:
-        given = prior * confusion[pairs.observed, :, pairs.label]
+        given = prior[0 if X is None else pairs.instance]
+        given = given * confusion[pairs.observed, :, pairs.label]
         given /= given.sum(axis=1, keepdims=True)
         law: FloatArray = np.einsum("nz,nzd->nd", given, confusion[pairs.target])
         return law
@@ -114,8 +126,11 @@ def fit_dawid_skene(opinions: Opinions, pseudo: float = 0.1) -> Rule:
 
 
 def confusions(
-    opinions: Opinions, n_iterations: int = 50, pseudo: float = 0.1
-) -> tuple[FloatArray, FloatArray]:
+    opinions: Opinions,
+    n_iterations: int = 50,
+    pseudo: float = 0.1,
+    X: FloatArray | None = None,
+) -> tuple[ClassifierMixin, FloatArray]:
     r"""Dawid and Skene's model, by expectation maximisation from shares of votes.
 
     Parameters
@@ -125,31 +140,39 @@ def confusions(
     n_iterations
         How often both steps are taken.
     pseudo
-        Added to every count.
+        How many opinions, times the number of labels, each expert gave about each truth in advance:
+        as all experts together did, so that one without opinions is taken for one of them.
+    X
+        Features (n, p) of the instances, to expect their truths from by a logistic regression
+        (Raykar et al., 2010); default none.
 
     Returns
     -------
-    prior
-        (k,): how often each truth occurs, :math:`\rho`.
+    truths
+        From features to how likely each truth is; without any to how often it occurs, :math:`\rho`.
     confusion
         (H, k, k): what each expert says (last axis) about each truth, :math:`\pi`.
     """
     i, h, y = opinions.instance_codes, opinions.expert_codes, opinions.label_codes
-    votes = opinions.votes
+    n_experts, k, votes = len(opinions.experts), opinions.n_classes, opinions.votes
     voted = votes.sum(axis=1) > 0
     truth = votes / np.maximum(votes.sum(axis=1, keepdims=True), 1)
-    prior = np.full(opinions.n_classes, 1 / opinions.n_classes)
-    confusion = np.empty((len(opinions.experts), opinions.n_classes, opinions.n_classes))
+    features = np.zeros((len(votes), 1)) if X is None else X
+    # Each instance stands once for each truth, weighted by how likely that is.
+    rows, codes = np.repeat(features[voted], k, axis=0), np.tile(np.arange(k), voted.sum())
+    regression = LogisticRegression(max_iter=10_000, tol=1e-6, warm_start=True)
+    truths = DummyClassifier() if X is None else regression
     for _ in range(n_iterations):
-        counts = np.full_like(confusion, pseudo)
+        counts = np.zeros((n_experts, k, k))
         np.add.at(counts.transpose(0, 2, 1), (h, y), truth[i])
+        together = counts.sum(axis=0) + pseudo
+        counts += k * pseudo * together / together.sum(axis=1, keepdims=True)
         confusion = counts / counts.sum(axis=2, keepdims=True)
-        prior = truth[voted].sum(axis=0) + pseudo
-        prior /= prior.sum()
-        log_truth = np.tile(np.log(prior), (len(votes), 1))
+        weights = truth[voted] + pseudo / voted.sum()
+        log_truth = truths.fit(rows, codes, weights.ravel()).predict_log_proba(features)
         np.add.at(log_truth, i, np.log(confusion)[h, :, y])
         truth = softmax(log_truth, axis=-1)
-    return prior, confusion
+    return truths, confusion
 
 
 def fit_pooled_regression(

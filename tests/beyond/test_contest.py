@@ -42,6 +42,7 @@ METHODS = [
     "one noise for all",
     "marginal × table",
     "Dawid–Skene",
+    "Dawid–Skene with features",
     "pooled regression",
     "regression on marginals",
 ]
@@ -232,6 +233,9 @@ def test_each_method_is_its_rule_learned_from_training_alone(world: World, noise
     def dawid_skene(pseudo: float, train: Part, test: Part) -> Rule:
         return fit_dawid_skene(train[1], pseudo)
 
+    def featured(pseudo: float, train: Part, test: Part) -> Rule:
+        return fit_dawid_skene(train[1], pseudo, features(*train), features(*test))
+
     shared = [
         gumbel.counterfactual_probabilities(p, q, c)
         for p, q, c in zip(test.log_p_observed, test.log_p_target, test.label, strict=True)
@@ -243,6 +247,7 @@ def test_each_method_is_its_rule_learned_from_training_alone(world: World, noise
         "one noise for all": np.array(shared),
         "marginal × table": fit_times_table(world.train)(test),
         "Dawid–Skene": tuned(dawid_skene, PSEUDO_COUNTS, *parts)(test),
+        "Dawid–Skene with features": tuned(featured, PSEUDO_COUNTS, *parts)(test),
         "pooled regression": tuned(regression, STRENGTHS, *parts)(test),
         "regression on marginals": fit_regression(train, said)(test),
     }

@@ -7,6 +7,8 @@ from collections import Counter
 import numpy as np
 import pytest
 from one_by_one import loop_pairs
+from scipy.optimize import minimize
+from scipy.special import log_softmax
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import CategoricalNB
 
@@ -63,6 +65,7 @@ def rules(opinions: Opinions) -> dict[str, object]:
         "cnb": fit_product_with_cnb(opinions),
         "table": fit_times_table(opinions),
         "dawid-skene": fit_dawid_skene(opinions),
+        "dawid-skene with features": fit_dawid_skene(opinions, 0.1, X, X),
         "regression": fit_pooled_regression(X, opinions, X),
     }
 
@@ -168,8 +171,9 @@ def test_an_instance_without_opinions_tells_nothing(opinions: Opinions) -> None:
         confusions(Opinions.from_codes(said, classes=range(K)), n_iterations=3)
         for said in (more, opinions.labels)
     )
-    for one, other in zip(found, expected, strict=True):
-        np.testing.assert_allclose(one, other, atol=1e-12)
+    (one, confusion), (other, same) = found, expected
+    np.testing.assert_allclose(one.class_prior_, other.class_prior_, atol=1e-12)
+    np.testing.assert_allclose(confusion, same, atol=1e-12)
 
 
 def test_a_target_who_met_nobody_keeps_her_marginal(log_p: np.ndarray) -> None:
@@ -190,7 +194,8 @@ def test_dawid_skene_recovers_who_errs_how() -> None:
     confusion = np.concatenate([confusion, confusion[:1], confusion[:1]])
     truth = rng.choice(3, size=4000, p=[0.5, 0.3, 0.2])
     labels = np.array([[rng.choice(3, p=confusion[h, z]) for h in range(5)] for z in truth])
-    prior, found = confusions(Opinions.from_codes(labels))
+    truths, found = confusions(Opinions.from_codes(labels))
+    prior = truths.predict_proba([[0]])[0]
     np.testing.assert_allclose(found, confusion, atol=0.05)
     np.testing.assert_allclose(prior, [0.5, 0.3, 0.2], atol=0.03)
     pair = Pairs(*np.zeros((2, 1, 3)), *(np.array([v]) for v in (1, False, 0, 0, 2)))
@@ -202,21 +207,80 @@ def test_dawid_skene_recovers_who_errs_how() -> None:
     np.testing.assert_allclose(law, frequency, atol=0.05)
 
 
-def test_dawid_skene_is_expectation_maximisation_by_loops(opinions: Opinions) -> None:
-    said, pseudo = opinions.labels, 0.3
+def expected_truths(X: np.ndarray, truth: np.ndarray, pseudo: float) -> np.ndarray:
+    """Minimising what scikit-learn's regression does: soft labels, and half the squared slopes."""
+    weights = truth + pseudo / len(truth)
+
+    def log_p(flat: np.ndarray) -> np.ndarray:
+        slopes = flat.reshape(K, -1)
+        return log_softmax(X @ slopes[:, 1:].T + slopes[:, 0], axis=1)
+
+    def loss(flat: np.ndarray) -> float:
+        return (flat.reshape(K, -1)[:, 1:] ** 2).sum() / 2 - (weights * log_p(flat)).sum()
+
+    return np.exp(log_p(minimize(loss, np.zeros(K * (1 + X.shape[1])), tol=1e-9).x))
+
+
+@pytest.mark.parametrize("featured", [False, True])
+def test_dawid_skene_is_expectation_maximisation_by_loops(
+    opinions: Opinions, featured: bool
+) -> None:
+    """Expert d said nothing: she is taken for all others together."""
+    said, pseudo = opinions.labels.copy(), 0.3
+    said[:, 3] = -1
+    said = said[(said >= 0).any(axis=1)]
+    X = np.random.default_rng(5).normal(size=(len(said), 2)) if featured else None
     truth = np.array([[(row == z).mean(where=row >= 0) for z in range(K)] for row in said])
     for _ in range(3):
-        confusion = np.full((H, K, K), pseudo)
+        counts = np.zeros((H, K, K))
         for i, h in zip(*np.nonzero(said >= 0), strict=True):
-            confusion[h, :, said[i, h]] += truth[i]
+            counts[h, :, said[i, h]] += truth[i]
+        pooled = counts.sum(axis=0) + pseudo
+        pooled /= pooled.sum(axis=1, keepdims=True)
+        confusion = counts + K * pseudo * pooled
         confusion /= confusion.sum(axis=2, keepdims=True)
-        prior = (truth.sum(axis=0) + pseudo) / (len(said) + K * pseudo)
+        prior = np.tile((truth.sum(axis=0) + pseudo) / (len(said) + K * pseudo), (len(said), 1))
+        if X is not None:
+            prior = expected_truths(X, truth, pseudo)
         for i, row in enumerate(said):
-            weight = prior * np.prod([confusion[h, :, c] for h, c in enumerate(row) if c >= 0], 0)
+            weight = prior[i] * np.prod(
+                [confusion[h, :, c] for h, c in enumerate(row) if c >= 0], 0
+            )
             truth[i] = weight / weight.sum()
-    found = confusions(opinions, n_iterations=3, pseudo=pseudo)
-    np.testing.assert_allclose(found[0], prior, atol=1e-12)
-    np.testing.assert_allclose(found[1], confusion, atol=1e-12)
+    learned = Opinions.from_codes(said, classes=range(K))
+    truths, found = confusions(learned, n_iterations=3, pseudo=pseudo, X=X)
+    near = 1e-4 if featured else 1e-12
+    np.testing.assert_allclose(found, confusion, atol=near)
+    np.testing.assert_allclose(found[3], pooled, atol=near)
+    at = np.zeros((len(said), 1)) if X is None else X
+    np.testing.assert_allclose(truths.predict_proba(at), prior, atol=near)
+
+
+def test_features_that_tell_nothing_leave_dawid_and_skene_as_they_were(
+    opinions: Opinions, log_p: np.ndarray
+) -> None:
+    pairs, _ = as_pairs(opinions, log_p)
+    alike = np.ones((N, 2))
+    found = fit_dawid_skene(opinions, 0.1, alike, alike)(pairs)
+    np.testing.assert_allclose(found, fit_dawid_skene(opinions)(pairs), atol=1e-4)
+
+
+def test_features_tell_dawid_and_skene_the_truth_of_an_instance() -> None:
+    """Two labels, three experts who are right at one rate each: the law is that enumerated."""
+    rng = np.random.default_rng(6)
+    x, rates = rng.normal(size=6000), np.array([0.9, 0.7, 0.8])
+    truth = rng.random(6000) < 1 / (1 + np.exp(-2 * x))
+    said = np.where(rng.random((6000, 3)) < rates, truth[:, None], ~truth[:, None]).astype(int)
+    X = np.array([[-1.0], [0.0], [2.0]])
+    rule = fit_dawid_skene(Opinions.from_codes(said), 0.1, x[:, None], X)
+    at, first, second = np.arange(3), np.zeros(3, dtype=int), np.ones(3, dtype=int)
+    law = rule(Pairs(*np.zeros((2, 3, 2)), first, first.astype(bool), at, first, second))
+    for value, (row,) in zip(law[:, 1], X, strict=True):
+        joint = np.zeros(2)  # over what the second expert says, the first having said 0
+        for z, p_z in enumerate([1 / (1 + np.exp(2 * row)), 1 / (1 + np.exp(-2 * row))]):
+            p_first = rates[0] if z == 0 else 1 - rates[0]
+            joint += p_z * p_first * np.where(np.arange(2) == z, rates[1], 1 - rates[1])
+        assert value == pytest.approx(joint[1] / joint.sum(), abs=0.03)
 
 
 def test_dawid_skene_agrees_with_majority_among_equals() -> None:
