@@ -14,6 +14,7 @@ def mean_with_interval(
     sizes: FloatArray,
     rng: np.random.Generator,
     n_bootstrap: int = 1000,
+    level: float = 0.95,
 ) -> dict[str, float]:
     """A mean over parts, and its 95 % percentile interval over parts drawn anew.
 
@@ -32,6 +33,8 @@ def mean_with_interval(
         Draws the parts; from one state the same ones, whatever the values.
     n_bootstrap
         How often, at least twice.
+    level
+        Of the interval, if it is another.
 
     Returns
     -------
@@ -55,6 +58,7 @@ def mean_with_interval(
             paired=True,
             vectorized=True,
             n_resamples=n_bootstrap,
+            confidence_level=level,
             method="percentile",
             batch=100,
             rng=rng,

@@ -15,12 +15,16 @@ def test_two_parts_by_hand() -> None:
     assert found == {"height": 2.0, "height_low": 0.5, "height_high": 3.0}
 
 
-def test_of_single_values_it_is_as_wide_as_the_normal_law_says() -> None:
+@pytest.mark.parametrize(("level", "deviations"), [(0.95, 1.96), (0.5, 0.6745)])
+def test_of_single_values_it_is_as_wide_as_the_normal_law_says(
+    level: float, deviations: float
+) -> None:
     coin = (np.random.default_rng(0).random(400) < 0.3).astype(float)
-    found = mean_with_interval("coin", coin, np.ones(400), np.random.default_rng(1))
+    rng = np.random.default_rng(1)
+    found = mean_with_interval("coin", coin, np.ones(400), rng, level=level)
     error = coin.std() / np.sqrt(400)
     assert found["coin"] == coin.mean()
-    assert found["coin_high"] - found["coin_low"] == pytest.approx(2 * 1.96 * error, rel=0.1)
+    assert found["coin_high"] - found["coin_low"] == pytest.approx(2 * deviations * error, rel=0.1)
 
 
 def test_a_slow_bootstrap_of_parts_with_their_sizes_finds_the_same() -> None:

@@ -202,6 +202,7 @@ def standings(
     by: str = "instance",
     weights: Sequence[float] = (UNIFORM_WEIGHT,),
     n_bootstrap: int = 1000,
+    level: float = 0.95,
 ) -> pd.DataFrame:
     """Log-loss and accuracy of each method, and by how much the first, graded sharing, is better.
 
@@ -217,15 +218,15 @@ def standings(
         What the bootstrap draws anew: ``"instance"``, or ``"expert"``, observed or asked.
     weights
         Of the uniform distribution mixed in before the log-loss.
-    n_bootstrap
-        How often it is drawn.
+    n_bootstrap, level
+        How often it is drawn, and of which level the intervals are.
 
     Returns
     -------
     DataFrame
         A row a method and ``weight``: ``log_loss``, ``accuracy``; and ``log_loss_more``,
         ``accuracy_less``, how much worse than the first method, with the ends ``_low`` and
-        ``_high`` of their 95 % intervals, as of :func:`siscm.intervals.mean_with_interval`, or
+        ``_high`` of their intervals, as of :func:`siscm.intervals.mean_with_interval`, or
         :func:`siscm.beyond.expert_intervals.mean_over_experts`.
 
     Raises
@@ -244,9 +245,9 @@ def standings(
     def lag(name: str, values: FloatArray) -> dict[str, float]:
         draws = np.random.default_rng(seed)
         if by == "expert":
-            return mean_over_experts(name, values, observed, target, draws, n_bootstrap)
+            return mean_over_experts(name, values, observed, target, draws, n_bootstrap, level)
         totals = np.asarray(np.bincount(code, values), dtype=np.float64)
-        return mean_with_interval(name, totals, sizes, draws, n_bootstrap)
+        return mean_with_interval(name, totals, sizes, draws, n_bootstrap, level)
 
     rows = {}
     for weight in weights:

@@ -25,7 +25,8 @@ def standings_of(scores: dict[str, Any], by: str = "instance") -> pd.DataFrame:
     scores
         As from :func:`siscm.beyond.real_panels.score_figures`.
     by
-        What the intervals are over: ``"instance"`` or ``"expert"``.
+        What the intervals are over: ``"instance"`` or ``"expert"``; or ``"instance_together"``, on
+        recorded test parts.
     """
     rows = pd.DataFrame(scores[f"by_{by}"])
     return rows[rows["weight"] == UNIFORM_WEIGHT].drop(columns="weight").set_index("method")
@@ -77,9 +78,7 @@ def recorded(panel: str, population: str) -> dict[str, Any]:
     return {**entry["populations"][population], "origin": origin(entry)}
 
 
-def _of_all(
-    column: Callable[[dict[str, Any]], Any], caption: str, alarm: str | None = None
-) -> Html:
+def _of_all(column: Callable[[dict[str, Any]], Any], caption: str) -> Html:
     """A table of all populations of the real panels: from the figures of each, a column."""
     columns = {
         f"{panel}, {population}": column(figures)
@@ -87,7 +86,7 @@ def _of_all(
         for population, figures in entry["populations"].items()
     }
     frame = pd.DataFrame(columns).rename_axis(None)
-    return table(frame, caption, "recorded", origins(), alarm)
+    return table(frame, caption, "recorded", origins())
 
 
 def recorded_contest(panel: str, population: str, part: str) -> Html:
@@ -164,11 +163,30 @@ def recorded_verdict() -> Html:
 
     Neither, if the 95 % interval over instances of the difference in log-loss holds zero.
     """
+    columns = {
+        f"{panel}, {population}": _verdicts(panel, population)
+        for panel, entry in expected("graded").items()
+        for population in entry["populations"]
+    }
+    frame = pd.DataFrame(columns).rename_axis(None)
     caption = (
         "Whose log-loss is lower: graded sharing's, the rival's, or neither, because the 95 % "
-        "interval of the difference holds zero."
+        "interval of the difference holds zero. If alone: so long as this comparison alone is "
+        f"looked at; where all {frame.size} are to hold together (Bonferroni), neither. Second "
+        "look: the first candidate's log-loss was above the rival's."
     )
-    return _of_all(lambda figures: _leaders(figures["test"]), caption, RIVAL)
+    return table(frame, caption, "recorded", origins(), RIVAL)
+
+
+def _verdicts(panel: str, population: str) -> pd.Series[str]:
+    """Who leads, and what that rests on: see :func:`recorded_verdict`."""
+    alone, together = (who_leads(panel, population, by) for by in ("instance", "instance_together"))
+    first = pd.Series(expected("graded_first")[panel]["populations"][population]["test"])
+    # A rival that was not there at the time is taken as it is now.
+    now = standings_of(recorded(panel, population)["test"])["log_loss"]
+    behind = first.reindex(now.index).fillna(now)[alone.index] < first[GRADED]
+    marks = np.where(alone == together, "", ", if alone")
+    return alone + marks + np.where(behind & (alone != RIVAL), ", second look", "")
 
 
 def who_leads(panel: str, population: str, by: str = "instance") -> pd.Series[Any]:

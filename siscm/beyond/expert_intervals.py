@@ -15,6 +15,7 @@ def mean_over_experts(
     target: IntArray,
     rng: np.random.Generator,
     n_bootstrap: int = 1000,
+    level: float = 0.95,
 ) -> dict[str, float]:
     r"""A mean over ordered pairs, and its 95 % percentile interval over experts drawn anew.
 
@@ -35,8 +36,8 @@ def mean_over_experts(
         (n,): numbers of the two experts, counted from 0.
     rng
         Draws the experts; from one state the same ones, whatever the values.
-    n_bootstrap
-        How often.
+    n_bootstrap, level
+        How often, and of which level the interval is, if of another.
 
     Returns
     -------
@@ -53,5 +54,7 @@ def mean_over_experts(
             np.asarray((drawn @ csr_array((of, (observed, target)), (n, n))) * drawn).sum(axis=1)
             for of in (values, np.ones_like(values))
         )
-        low, high = np.quantile(total[size > 0] / size[size > 0], [0.025, 0.975])
+        low, high = np.quantile(
+            total[size > 0] / size[size > 0], [(1 - level) / 2, (1 + level) / 2]
+        )
     return {name: value, f"{name}_low": float(low), f"{name}_high": float(high)}

@@ -19,7 +19,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from siscm.beyond.calibration import calibration
-from siscm.beyond.contest import GRADED, contest, graded, standings
+from siscm.beyond.contest import GRADED, contest, graded, methods, standings
 from siscm.beyond.contest_pairs import pairs_of
 from siscm.data.panels import Panel, PanelName
 from siscm.graded import GradedSISCM
@@ -39,6 +39,9 @@ POPULATIONS: Mapping[PanelName, Mapping[str, int]] = MappingProxyType(
     }
 )
 """Of each panel the experts studied: with at least so many opinions in training and development."""
+
+TOGETHER_DRAWS = 20_000
+"""Of the bootstrap for intervals that are to hold together, whose ends are rare draws."""
 
 FEW = 20
 """Experts of a panel up to which each has a row of her own."""
@@ -233,6 +236,29 @@ def behind(pairs: pd.DataFrame, other: pd.DataFrame, n_classes: int) -> dict[str
         both["other", what] = other[GRADED, what]
     row = standings(both, n_classes, rng=np.random.default_rng(0)).loc["other"].iloc[0]
     return {str(name): value for name, value in row.round(6).items()}
+
+
+def final_figures(pairs: pd.DataFrame, n_classes: int) -> dict[str, Any]:
+    """As :func:`score_figures`, and with intervals over instances that are to hold together.
+
+    So that, in 95 of 100 tries, all comparisons with a rival hold that are made on the test parts
+    of all populations (Bonferroni's correction).
+
+    Parameters
+    ----------
+    pairs, n_classes
+        As for :func:`score_figures`.
+    """
+    n_comparisons = sum(map(len, POPULATIONS.values())) * (len(methods(pairs)) - 1)
+    together = standings(
+        pairs,
+        n_classes,
+        rng=np.random.default_rng(0),
+        n_bootstrap=TOGETHER_DRAWS,
+        level=1 - 0.05 / n_comparisons,
+    )
+    rows = together.round(6).reset_index().to_dict("records")
+    return {**score_figures(pairs, n_classes), "by_instance_together": rows}
 
 
 def score_figures(pairs: pd.DataFrame, n_classes: int) -> dict[str, Any]:

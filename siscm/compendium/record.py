@@ -21,6 +21,7 @@ from siscm.beyond.real_panels import (
     behind,
     development,
     final,
+    final_figures,
     fitted,
     model_figures,
     score_figures,
@@ -81,7 +82,7 @@ def graded_figures(name: PanelName) -> dict[str, Any]:
             "model": model_figures(panel, model),
             "shift": shift_figures(panel, model),
             "development": score_figures(developed, 2),
-            "test": score_figures(final(panel, least), 2),
+            "test": final_figures(final(panel, least), 2),
         }
         if panel.known_groups:
             known = development(panel, least, panel.known_groups)

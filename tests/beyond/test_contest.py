@@ -472,6 +472,19 @@ def test_over_experts_a_pair_is_drawn_by_both_of_its_experts(table: pd.DataFrame
     assert by_hand["accuracy_less_low"] < by_hand["accuracy_less_high"]
 
 
+@pytest.mark.parametrize("by", ["instance", "expert"])
+def test_a_higher_level_holds_what_a_lower_one_does(table: pd.DataFrame, by: str) -> None:
+    table = pd.concat([table, table.assign(observed=table["target", ""] + "*")], ignore_index=True)
+    low, high = (
+        standings(table, K, rng=np.random.default_rng(1), by=by, level=level)
+        .droplevel("weight")
+        .drop(index=GRADED)
+        for level in (0.8, 0.99)
+    )
+    assert (high["log_loss_more_low"] < low["log_loss_more_low"]).all()
+    assert (low["log_loss_more_high"] < high["log_loss_more_high"]).all()
+
+
 def test_two_experts_alone_have_no_interval(table: pd.DataFrame) -> None:
     """Drawn anew they are always the same pair; that would be an interval of no width."""
     only = table[table["target", ""].isin(["a", "b"]) & table["observed", ""].isin(["a", "b"])]

@@ -76,16 +76,65 @@ def test_recorded_contests_show_what_is_recorded(panel: str, population: str, pa
 
 def test_verdicts_follow_the_intervals() -> None:
     text = contest_tables.recorded_verdict().text
-    line = next(line for line in text.splitlines() if line.startswith("marginals"))
-    found = line.removeprefix("marginals").split()
+    method = "marginal × table"
+    line = next(line for line in text.splitlines() if line.startswith(method))
     expected = []
     for name, those in POPULATIONS.items():
         for some in those:
-            low, high = recorded("test", name, some).loc["marginals"][
-                ["log_loss_more_low", "log_loss_more_high"]
-            ]
-            expected.append("graded" if low > 0 else "rival" if high < 0 else "neither")
-    assert found == expected
+            entry = pages.expected("graded")[name]["populations"][some]["test"]
+            wide = pd.DataFrame(entry["by_instance_together"]).set_index("method").loc[method]
+            usual = recorded("test", name, some).loc[method]
+            who, who_then = (
+                "graded"
+                if row["log_loss_more_low"] > 0
+                else "rival"
+                if row["log_loss_more_high"] < 0
+                else "neither"
+                for row in (usual, wide)
+            )
+            first = pages.expected("graded_first")[name]["populations"][some]["test"]
+            behind = first[GRADED] > first[method] and who != "rival"
+            expected.append(who + ", if alone" * (who != who_then) + ", second look" * bool(behind))
+    assert line.removeprefix(method).split() == " ".join(expected).split()
+
+
+def test_a_verdict_says_what_it_rests_on(
+    scores: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Intervals alone and together, and the first candidate's lead, by hand."""
+    figures = {
+        GRADED: ((0, 0), (0, 0), 0.5),
+        "firm": ((0.1, 0.3), (0.05, 0.35), 0.6),
+        "wide": ((0.1, 0.3), (-0.1, 0.5), 0.6),
+        "turned": ((0.1, 0.3), (0.05, 0.35), 0.4),
+        "both": ((0.1, 0.3), (-0.1, 0.5), 0.4),
+        "level": ((-0.1, 0.1), (-0.2, 0.2), 0.4),
+        "better": ((-3, -1), (-4, -0.5), 0.4),
+        "newer": ((0.1, 0.3), (0.05, 0.35), None),
+    }
+    for by, which in (("by_instance", 0), ("by_instance_together", 1)):
+        scores[by] = [
+            row(name, 1e-3, 0.45, 0, log_loss_more_low=ends[0], log_loss_more_high=ends[1])
+            for name, ends in ((name, of[which]) for name, of in figures.items())
+        ]
+    first = {name: loss for name, (*_, loss) in figures.items() if loss is not None}
+    files = {
+        "graded": {"Panel": {"date": "d", "files": {}, "populations": {"all": {"test": scores}}}},
+        "graded_first": {"Panel": {"populations": {"all": {"test": first}}}},
+    }
+    monkeypatch.setattr(contest_tables, "expected", files.__getitem__)
+    shown = contest_tables.recorded_verdict().text
+    assert "where all 7 are to hold together" in shown
+    found = {line.split()[0]: line.split(maxsplit=1)[-1] for line in shown.splitlines()}
+    assert {name: found[name] for name in list(figures)[1:]} == {
+        "firm": "graded",
+        "wide": "graded, if alone",
+        "turned": "graded, second look",
+        "both": "graded, if alone, second look",
+        "level": "neither, second look",
+        "better": "rival",
+        "newer": "graded, second look",
+    }
 
 
 def test_models_sharing_and_calibration_are_shown() -> None:

@@ -27,11 +27,12 @@ def test_a_slow_bootstrap_of_experts_finds_the_same() -> None:
         means.append(
             np.concatenate([values[(observed == a) & (target == b)] for a, b in pairs]).mean()
         )
-    found = mean_over_experts("mean", values, observed, target, rng, 4000)
-    slow = np.quantile(means, [0.025, 0.975])
-    assert found["mean"] == pytest.approx(values.mean())
-    ends = np.array([found["mean_low"], found["mean_high"]])
-    assert np.abs(ends - slow).max() < 0.06 * (slow[1] - slow[0])
+    for level, tail in ((0.95, 0.025), (0.8, 0.1)):
+        found = mean_over_experts("mean", values, observed, target, rng, 4000, level)
+        slow = np.quantile(means, [tail, 1 - tail])
+        assert found["mean"] == pytest.approx(values.mean())
+        ends = np.array([found["mean_low"], found["mean_high"]])
+        assert np.abs(ends - slow).max() < 0.06 * (slow[1] - slow[0])
 
 
 @pytest.mark.parametrize("role", ["observed", "target", "both"])

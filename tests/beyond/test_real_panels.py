@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import norm
 
 from siscm.beyond import real_panels
 from siscm.beyond.contest import GRADED, contest, methods, standings
@@ -17,6 +18,7 @@ from siscm.beyond.real_panels import (
     behind,
     development,
     final,
+    final_figures,
     fitted,
     held_out,
     model_figures,
@@ -27,6 +29,7 @@ from siscm.beyond.real_panels import (
 )
 from siscm.data.panels import Panel
 from siscm.data.simulate import simulate_panel
+from siscm.evaluation import UNIFORM_WEIGHT
 from siscm.graded import GradedSISCM
 from siscm.opinions import Opinions
 
@@ -118,6 +121,27 @@ def test_behind_is_the_lag_of_one_graded_sharing_after_another(
     for name in ("log_loss_more", "log_loss_more_low", "accuracy_less_high"):
         assert found[name] == pytest.approx(rival[name], abs=2e-6)
     assert json.loads(json.dumps(found)) == found
+
+
+def test_intervals_that_are_to_hold_together_are_as_wide_as_bonferroni_says(
+    panel: Panel, developed: pd.DataFrame
+) -> None:
+    """Eight rivals in three tables: each interval may miss its figure in one of 480 tries."""
+    found = final_figures(developed, 2)
+    assert json.loads(json.dumps(found)) == found
+    together = pd.DataFrame(found.pop("by_instance_together")).set_index("method")
+    assert found == score_figures(developed, 2)
+    alone = pd.DataFrame(found["by_instance"])
+    alone = alone[alone["weight"] == UNIFORM_WEIGHT].set_index("method")
+    assert together.index.tolist() == alone.index.tolist() == methods(developed)
+    assert len(together) == 9
+    ratio = norm.ppf(1 - 0.05 / 24 / 2) / norm.ppf(0.975)
+    for name in ("marginals", "regression on marginals"):
+        widths = [
+            rows["log_loss_more_high"][name] - rows["log_loss_more_low"][name]
+            for rows in (together, alone)
+        ]
+        assert widths[0] / widths[1] == pytest.approx(ratio, rel=0.1)
 
 
 def test_figures_are_ready_for_json_and_say_what_was_learned(

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from siscm.beyond.real_panels import POPULATIONS, final, score_figures
+from siscm.beyond.real_panels import POPULATIONS, final, final_figures
 from siscm.beyond.worth_asking import asking_figures
 from siscm.cifar10h.experiment import SMOOTHED
 from siscm.cifar10h.pipeline import TWIN_SEED, experiment_kind
@@ -70,7 +70,7 @@ def test_recorded_figures_of_graded_sharing_are_recomputed():
     _check(recorded["HS-Brexit"], graded_figures("HS-Brexit"))
     large = recorded["MD-Agreement"]["populations"]["60 opinions or more"]["test"]
     tolerance = {"tolerance": recorded["MD-Agreement"]["tolerance"]}
-    _check(large | tolerance, score_figures(final(load_lewidi("MD-Agreement"), 60), 2))
+    _check(large | tolerance, final_figures(final(load_lewidi("MD-Agreement"), 60), 2))
 
 
 @pytest.mark.real_data
@@ -323,12 +323,14 @@ def test_figures_of_graded_sharing_are_by_part_and_how_far_known_groups_stay_beh
         model_figures=lambda panel, model: model,
         shift_figures=lambda panel, model: model,
         score_figures=lambda pairs, n_classes: pairs,
+        final_figures=lambda pairs, n_classes: ("final", pairs),
         behind=lambda best, other, n_classes: (best, other),
     )
     found = graded_figures("MD-Agreement")["populations"]
     assert list(found) == ["60 opinions or more", "everyone"]
     first = found["60 opinions or more"]
-    assert (first["model"], first["shift"], first["test"]) == (60, 60, ("test", 60))
+    assert (first["model"], first["shift"]) == (60, 60)
+    assert first["test"] == ("final", ("test", 60))
     free, known = ("development", 60, None), ("development", 60, groups)
     assert first["development"] == free
     assert first.get("known_groups") == (known if groups else None)
