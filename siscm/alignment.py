@@ -128,7 +128,7 @@ def align_columns(X: Features, names: list[Any] | None, n_features: int) -> Feat
 
 
 def align_observed(
-    observed: Opinions | Mapping[Hashable, Any],
+    observed: Opinions | Mapping[Any, Any],
     instances: pd.Index[Any],
     experts: npt.NDArray[Any],
     classes: npt.NDArray[Any],

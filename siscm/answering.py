@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy.typing as npt
@@ -17,7 +17,7 @@ from siscm.checks import FloatArray, IntArray
 from siscm.marginals import Features
 from siscm.opinions import Opinions
 
-Observed = Opinions | Mapping[Hashable, Any]
+Observed = Opinions | Mapping[Any, Any]
 """What was said: opinions, or ``{expert: label}``, or ``{expert: [label, ...]}`` by row."""
 
 

@@ -147,6 +147,16 @@ def check_count(value: Any, what: str, least: int = 1) -> int:
     return int(value)
 
 
+def check_rng(rng: Any) -> np.random.Generator:
+    """A generator of random numbers; a seed, or none, is refused with a ValueError."""
+    if not isinstance(rng, np.random.Generator):
+        raise ValueError(
+            f"this needs a generator rng, not {rng!r}; pass a numpy.random.Generator, such as "
+            "numpy.random.default_rng(0)."
+        )
+    return rng
+
+
 def _first_row(wrong: BoolArray) -> tuple[tuple[int, ...], str]:
     """Where something is wrong first, and what errors call it: nothing, if there is one row."""
     row = tuple(int(i) for i in np.argwhere(wrong)[0])

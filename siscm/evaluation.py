@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from siscm.baselines import RULES, Pairs, Rule, gumbel_max, ordered_pairs
-from siscm.checks import FloatArray
+from siscm.checks import FloatArray, check_count, check_rng
 from siscm.inference import predict
 from siscm.intervals import mean_with_interval
 from siscm.names import encode
@@ -115,7 +115,7 @@ def summaries(
     DataFrame
         A row a ``rule`` and ``scenario``, columns as in :func:`summary`.
     """
-    seed = int(rng.integers(2**63))
+    seed = int(check_rng(rng).integers(2**63))
     tables = {
         name: summary(table, n_classes, rng=np.random.default_rng(seed))
         for name, table in pairs.items()
@@ -220,7 +220,7 @@ def summary(
         bounds ``_low`` and ``_high``. NaN without a pair, and bounds where all are of one instance.
     """
     right = (pairs["prediction"] == pairs["truth"]).astype(float)
-    loss = log_loss(pairs["probability"].to_numpy(), n_classes)
+    loss = log_loss(pairs["probability"].to_numpy(), check_count(n_classes, "n_classes"))
     scores = pd.DataFrame({"accuracy": right, "log_loss": loss})
     table = _with_intervals(pairs, scores, rng, n_bootstrap)
     table.insert(0, "n_pairs", hits(pairs).count())
@@ -269,7 +269,7 @@ def _with_intervals(
     same = pairs["same_group"].to_numpy(dtype=bool)
     rows = {}
     # The same resampled instances everywhere, so that rows with equal scores have equal intervals.
-    seed = int(rng.integers(2**63))
+    seed = int(check_rng(rng).integers(2**63))
     for scenario, kept in zip(SCENARIOS, (np.ones_like(same), same, ~same), strict=True):
         by_instance = scores[kept].groupby(instance[kept])
         sizes, totals = np.asarray(by_instance.size(), dtype=np.float64), by_instance.sum()

@@ -205,7 +205,6 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
 
     def pair_sharing(self) -> FloatArray:
         r"""(H, H): :math:`\lambda = a_h a_{h'}` inside groups, 0 across; the diagonal is 1."""
-        check_is_fitted(self)
         number = self.group_numbers()
         a = self.sharing_["sharing"].to_numpy()
         pairs = np.where(number[:, None] == number, np.multiply.outer(a, a), 0.0)
@@ -214,6 +213,7 @@ class GradedSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # scikit
 
     def group_numbers(self) -> IntArray:
         """(H,): the group of each expert, as its place in ``partition_``."""
+        check_is_fitted(self)
         return group_of(self.partition_, self.experts_)
 
     def _counterfactual(

@@ -16,6 +16,7 @@ from siscm.checks import (
     check_labels,
     check_log_distribution,
     check_possible,
+    check_rng,
 )
 from siscm.contradictions import Names, refusal
 from siscm.gumbel import counterfactual_probabilities, monte_carlo_probabilities
@@ -204,10 +205,7 @@ def laws_of(
     check_count(n_samples, "n_samples")
     if method == "exact":
         return counterfactual_probabilities, partial(shared_law, n_points=n_samples)
-    if not isinstance(rng, np.random.Generator):
-        raise ValueError(
-            "method='monte_carlo' needs a generator rng; pass a numpy.random.Generator."
-        )
+    rng = check_rng(rng)
     return (
         partial(monte_carlo_probabilities, n_samples=n_samples, rng=rng),
         partial(monte_carlo_law, n_samples=n_samples, rng=rng),

@@ -123,12 +123,10 @@ def seeded(
     if (y == y[0]).all():
         return DummyClassifier(strategy="prior")
     model = clone(classifier)
-    open_seeds = {
-        name: int(rng.integers(2**31 - 1))
-        for name, value in sorted(model.get_params(deep=True).items())
-        if name.split("__")[-1] == "random_state" and value is None
-    }
-    return model.set_params(**open_seeds)
+    for name, value in sorted(model.get_params(deep=True).items()):
+        if name.split("__")[-1] == "random_state" and value is None:
+            model.set_params(**{name: int(rng.integers(2**31 - 1))})
+    return model
 
 
 def fit_one(model: Any, X: Features, y: IntArray, whose: str) -> BaseEstimator:

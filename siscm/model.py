@@ -109,7 +109,9 @@ class GumbelMaxSISCM(SecondOpinions, BaseEstimator):  # type: ignore[misc] # sci
         ----------
         X
             A DataFrame indexed by instance, or an array (n_instances, n_features) in the order of
-            ``opinions.instances``.
+            ``opinions.instances``. A transformer in front of the model loses the instances' names
+            unless it is told ``set_output(transform="pandas")``; better put it into
+            ``expert_model``: ``make_pipeline(StandardScaler(), GaussianNB())``.
         opinions
             What the experts said about these instances.
 

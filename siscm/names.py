@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from datetime import date, time, timedelta
 from itertools import pairwise
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,9 @@ import pandas as pd
 from pandas.api.types import is_list_like
 
 from siscm.checks import BoolArray, IntArray
+
+ORDERED = (Number, np.bool_, date, time, timedelta, pd.Period, pd.Interval)
+"""Names whose order says something: numbers, truths and times, not texts, bytes or codes."""
 
 
 def plain(name: Any) -> Any:
@@ -114,9 +119,9 @@ def encode(
 
 
 def has_order(column: pd.Series[Any], given: Iterable[Any] | None, names: pd.Index[Any]) -> bool:
-    """Whether the order of names says something: it was given, there are two, or none is a text."""
+    """Whether the order of names says something: it was given, there are two, or they have one."""
     told = given is not None or getattr(column.dtype, "ordered", False)
-    return len(names) < 3 or told or not any(isinstance(name, str) for name in names)
+    return len(names) < 3 or told or all(isinstance(name, ORDERED) for name in names)
 
 
 def find(names: Iterable[Any], index: Iterable[Any], role: str) -> IntArray:

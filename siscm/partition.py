@@ -10,7 +10,7 @@ import numpy as np
 from pandas.api.types import is_list_like
 from scipy.sparse.csgraph import connected_components
 
-from siscm.checks import FloatArray, IntArray, check_count
+from siscm.checks import FloatArray, IntArray, check_count, check_rng
 from siscm.graph import SimilarityGraph
 from siscm.integer_programme import Limits, Programme
 from siscm.names import find_all, plain
@@ -152,7 +152,7 @@ def trace(graph: SimilarityGraph, rng: np.random.Generator) -> Iterator[Step]:
     """
     left = np.arange(len(graph.experts))
     while len(left):
-        for step in grow(graph, int(rng.choice(left)), left):
+        for step in grow(graph, int(check_rng(rng).choice(left)), left):
             yield step
         left = np.setdiff1d(left, step.group, assume_unique=True)
 

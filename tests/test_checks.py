@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from siscm.checks import check_count, check_labels, check_log_distribution
+from siscm.checks import check_count, check_labels, check_log_distribution, check_rng
 
 
 def test_a_masked_array_of_which_nothing_is_masked_is_an_array() -> None:
@@ -21,3 +21,11 @@ def test_a_count_may_be_of_any_kind_of_integer() -> None:
     assert check_count(0, "n_draws", least=0) == 0
     with pytest.raises(ValueError, match="n_draws must be a whole number of at least 1; got 0"):
         check_count(0, "n_draws")
+
+
+@pytest.mark.parametrize("rng", [0, None, np.random])
+def test_what_is_no_generator_is_refused(rng: object) -> None:
+    with pytest.raises(
+        ValueError, match=r"needs a generator rng, not .*numpy\.random\.default_rng"
+    ):
+        check_rng(rng)

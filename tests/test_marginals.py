@@ -16,6 +16,7 @@ from hypothesis.extra import numpy as hnp
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier, StackingClassifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression, SGDClassifier
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -23,7 +24,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from siscm import Opinions
+from siscm import GumbelMaxSISCM, Opinions
 from siscm.marginals import (
     all_log_marginals,
     fit_marginals,
@@ -385,3 +386,12 @@ def test_rows_are_taken_by_their_place_whatever_they_are_called() -> None:
     rows = np.array([0, 2])
     assert take_rows(table, rows)["u"].tolist() == [1, 3]
     assert take_rows(table.to_numpy(), rows).tolist() == [[1], [3]]
+
+
+def test_a_classifier_that_is_frozen_stays_as_it_was_trained(panel: Any) -> None:
+    X, opinions = panel
+    rows = X[opinions.instance_codes]
+    known = LogisticRegression().fit(rows, opinions.label_codes)
+    model = GumbelMaxSISCM(FrozenEstimator(known), min_proba=0).fit(X, opinions)
+    for h in (0, 3):  # who used every label
+        np.testing.assert_allclose(np.exp(model.log_marginals(X))[:, h], known.predict_proba(X))

@@ -255,6 +255,8 @@ def test_experts_in_another_order_are_other_experts() -> None:
         (["a", "b", "c"], ["c", "b", "a"], True),
         ([1, 2, 3], None, True),
         ([1, 2, "c"], None, False),
+        ([b"low", b"mid", b"high"], None, False),
+        ([pd.Timestamp(day, unit="D") for day in range(3)], None, True),
     ],
 )
 def test_words_have_an_order_if_it_is_given_or_there_are_two(

@@ -44,6 +44,8 @@ def bounds(requirements: Iterable[str]) -> dict[str, SpecifierSet]:
 
 def files_of_the_project() -> list[Path]:
     """What git tracks or would track."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("this is an archive of the project, of which git knows nothing")
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
         cwd=ROOT,

@@ -204,7 +204,8 @@ def _density(x: FloatArray, y: FloatArray, correlation: FloatArray | float) -> F
     """Of two standard normals, and so the derivative of :func:`both_below` by the correlation."""
     rest = 1 - np.square(correlation)
     square = correlation * x * y - (x * x + y * y) / 2
-    return np.asarray(np.exp(square / rest) / (2 * np.pi * np.sqrt(rest)))
+    with np.errstate(under="ignore"):
+        return np.asarray(np.exp(square / rest) / (2 * np.pi * np.sqrt(rest)))
 
 
 def cells(

@@ -26,7 +26,7 @@ from siscm.beyond.chunks import Source, each
 from siscm.beyond.noises import Noise
 from siscm.beyond.sharing import MOST, NODES, SharingEvidence, merged, total_log_likelihood
 from siscm.beyond.sharing_errors import SPREAD, errors, fall_if_shifted, interval_ends
-from siscm.checks import FloatArray, IntArray
+from siscm.checks import FloatArray, IntArray, check_rng, check_share
 from siscm.graph import SimilarityGraph
 from siscm.partition import Groups
 
@@ -99,7 +99,9 @@ def fit_sharing(
             "chunks are read twice, but a generator can be read once; give a list, of functions "
             "that load them if they are large."
         )
-    best = -np.inf
+    rng, best = check_rng(rng), -np.inf
+    for a in () if sharing is None else sharing:
+        check_share(a, "sharing")
     for candidate in CANDIDATES if noise == "likeliest" else (noise,):
         parts = _evidence_by_part(chunks, candidate, at_least=2 if groups is None else 1)
         if groups is None:

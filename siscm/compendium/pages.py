@@ -196,7 +196,6 @@ def expected(name: str) -> dict[str, Any]:
 def write_expected(name: str, content: dict[str, Any]) -> None:
     """Record figures in ``expected/<name>.json``."""
     path = ROOT / "expected" / f"{name}.json"
-    path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 

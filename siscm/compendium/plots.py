@@ -104,7 +104,7 @@ def name_axes(axes: Axes, x: str, y: str = "", percent: str = "") -> None:
 def name_rows(axes: Axes, names: Iterable[Hashable]) -> None:
     """A row each name, from below, and lines from row to row only."""
     words = [str(name) for name in names]
-    axes.set_yticks(range(len(words)), words)
+    axes.set_yticks(range(len(words)), words, parse_math=False)  # a name may hold "$"
     axes.set_ylim(-0.6, len(words) - 0.4)
     axes.grid(visible=True, axis="x")
     axes.grid(visible=False, axis="y")

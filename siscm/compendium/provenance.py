@@ -44,9 +44,6 @@ def _item(entry: dict[str, Any], decided: Mapping[str, str]) -> Item:
     return Item(**entry, seeds=seeds, numbers=numbers)
 
 
-PARTS = read_items()
-"""The items of the paper, by part of the page."""
-
 CONTENTS = ("cifar10h", "synthetic")
 """The files of ``expected/`` that hold numbers of the paper."""
 
@@ -76,7 +73,7 @@ def provenance_page() -> str:
         f"## {part}\n\n:::{{container}} siscm-provenance\n"
         + "\n\n".join(_entry(item, contents) for item in items)
         + "\n:::"
-        for part, items in PARTS.items()
+        for part, items in read_items().items()
     )
     return f"""# Provenance
 
@@ -98,7 +95,7 @@ def _summary(contents: Contents) -> str:
     """How many verdicts of each kind, by part; and what each kind means."""
     counts = {
         part: Counter(verdict for item in items for verdict in item.verdicts(contents))
-        for part, items in PARTS.items()
+        for part, items in read_items().items()
     }
     used = [verdict for verdict in MEANING if any(count[verdict] for count in counts.values())]
     rows = "\n".join(

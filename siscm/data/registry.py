@@ -80,7 +80,10 @@ def locate(path: str) -> Path:
     else:
         entry = _entry(path)
         sha256 = entry.sha256
-        ways = f"Run `make data` to download it, put it there by hand (from {entry.url})"
+        ways = (
+            f"Run `make data` (or python -m siscm.data.registry) to download it, put it there "
+            f"by hand (from {entry.url})"
+        )
         remedy = "Move it away and run `make data`"
     if not local.is_file():
         raise FileNotFoundError(

@@ -77,3 +77,11 @@ def test_the_lead_is_told_in_numbers_where_it_leaves_the_figure(axes):
     assert 0.13 < axes.get_xlim()[1] < 0.14  # the end of the interval is seen
     assert [tick.get_text() for tick in axes.get_yticklabels()] == ["copy", "marginals"]
     assert [text.get_text() for text in axes.texts] == ["0.70"]
+
+
+def test_a_name_is_no_formula(axes):
+    names = [r"$\frac{$ Bob", "R$ & US$"]
+    table = pd.DataFrame({"sharing": 0.5, "low": 0.4, "high": 0.6}, index=names)
+    plots.draw_sharing(axes, table, {"both": names})
+    axes.figure.canvas.draw()
+    assert set(names) <= {text.get_text() for text in axes.get_yticklabels()}

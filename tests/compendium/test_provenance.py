@@ -33,17 +33,18 @@ from siscm.compendium.paper import (
 )
 from siscm.compendium.provenance import (
     CONTENTS,
-    PARTS,
     SHOWN,
     UNEXPLAINED,
     _data,
     _table,
     provenance_page,
+    read_items,
 )
 from siscm.data.registry import ENTRIES
 from siscm.theory.statements import SECTIONS, STATEMENTS
 
 ROOT = Path(__file__).parents[2]
+PARTS = read_items()
 ITEMS = [item for items in PARTS.values() for item in items]
 CHAPTERS = {path.stem: path.read_text("utf-8") for path in (ROOT / "notebooks").glob("*.md")}
 # Everything that the paper's source gives a label to, but its sections and two questions.
