@@ -260,7 +260,7 @@ def test_chunks_that_cannot_be_judged(chunks: list[Any]) -> None:
         fit_sharing(iter(chunks), rng=rng)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="1 chunks are too few"):
         fit_sharing(chunks[:1], rng=rng)
-    with pytest.raises(ValueError, match="sharing is 2.0; it must lie between 0 and 1"):
+    with pytest.raises(ValueError, match=r"sharing is 2\.0; it must lie between 0 and 1"):
         fit_sharing(chunks, rng=rng, sharing=np.full(4, 2.0))
     with pytest.raises(ValueError, match="sharing is nan; it must lie between 0 and 1"):
         fit_sharing(chunks, rng=rng, sharing=np.array([0.5, np.nan]))
