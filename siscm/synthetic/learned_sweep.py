@@ -22,12 +22,11 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 
 from siscm.checks import FloatArray
-from siscm.evaluation import log_loss
 from siscm.graph import SimilarityGraph
 from siscm.marginals import all_log_marginals, fit_marginals
 from siscm.opinions import Opinions
 from siscm.partition import Groups
-from siscm.synthetic.pair_losses import pair_losses, same_group
+from siscm.synthetic.pair_losses import PairLosses, pair_losses, same_group
 from siscm.synthetic.planted import GROUP_SIZES, sparsify
 from siscm.synthetic.sweep import Given, Row, Run, grid, partition_and_score, run_each
 from siscm.theory.false_alarms import LOGIT, squared_error
@@ -144,8 +143,9 @@ def learned_sweep(
         - ``caught``, of the other pairs that met, the share in violation; ``violation_rate``, the
           lowest share of the instances of such a pair (each NaN where none met);
         - the other columns of the sweep, but that the ``true`` groups are called ``planted``, for
-          here marginals can be true; and ``zero_one_copy`` and ``log_copy``, losses of the rule
-          that everybody says what the observed expert said, which needs no marginals.
+          here marginals can be true; and 0/1 losses of :func:`copying`: ``zero_one_copy``, from
+          everybody, which needs no marginals, and ``zero_one_copy_planted``, inside the planted
+          groups only, which is told what the SI-SCM of ``zero_one_planted`` is told.
 
     Raises
     ------
@@ -181,12 +181,14 @@ def _row(given: Given, name: str) -> Row:
         losses = pair_losses(test, log_p_test)
     graph = SimilarityGraph.from_opinions(log_p, kept)
     errors = squared_error(log_p_test, test.log_marginals)
+    copied = copying(test.opinions, losses["zero_one"].alone)
     return {
         **partition_and_score(given, graph, losses),
         "marginals": name,
         "error": float(np.median(np.sqrt(errors.mean(axis=0)))),
         **_violations(graph, train.groups),
-        **{f"{loss}_copy": value for loss, value in copy_losses(test.opinions).items()},
+        "zero_one_copy": copied.all_pairs([list(range(len(copied.alone)))]),
+        "zero_one_copy_planted": copied.all_pairs(train.groups),
     }
 
 
@@ -207,12 +209,15 @@ def _violations(graph: SimilarityGraph, planted: Groups) -> dict[str, float]:
     }
 
 
-def copy_losses(opinions: Opinions) -> dict[str, float]:
-    """Both losses of saying what the observed expert said, over ordered pairs; nobody missing.
+def copying(opinions: Opinions, alone: FloatArray) -> PairLosses:
+    """0/1 losses of saying what the observed expert said, where she is of one's group.
 
-    The log-loss is taken after mixing in a little of the uniform distribution, as everywhere.
+    Parameters
+    ----------
+    opinions
+        On test instances; nobody is missing.
+    alone
+        (H,): the loss of each expert's marginal, which predicts across groups.
     """
-    n_experts, votes = len(opinions.experts), opinions.votes
-    agree = float((votes * (votes - 1)).sum(axis=1).mean() / (n_experts * (n_experts - 1)))
-    right, wrong = log_loss(np.array([1.0, 0.0]), opinions.n_classes)
-    return {"zero_one": 1 - agree, "log": float(agree * right + (1 - agree) * wrong)}
+    said = opinions.labels
+    return PairLosses((said[:, :, None] != said[:, None, :]).mean(axis=0), alone)

@@ -174,7 +174,7 @@ def draw_learned(upper: Axes, middle: Axes, lower: Axes, frame: pd.DataFrame) ->
         The share of similar pairs that seem to violate.
     lower
         0/1 loss: solid, with marginals learned by logit, for the groups found, those planted,
-        and everybody alone; dashed, the same groups with true marginals.
+        everybody alone, and copying inside those planted; dashed, the same with true marginals.
     frame
         As from :func:`siscm.synthetic.learned_sweep.learned_sweep`, of one sparsity.
     """
@@ -183,8 +183,13 @@ def draw_learned(upper: Axes, middle: Axes, lower: Axes, frame: pd.DataFrame) ->
     for axes, column in ((upper, "ari"), (middle, "lost")):
         for i, name in enumerate(MARGINALS, start=-1):
             draw_line(axes, mean[column][name], i, name, **dashed.get(name, {}))
-    models = ("fitted", "groups found"), ("planted", "true groups"), ("singletons", "alone")
-    for i, (model, words) in enumerate(models):
+    models = {
+        "fitted": "groups found",
+        "planted": "true groups",
+        "singletons": "alone",
+        "copy_planted": "copying in true groups",
+    }
+    for i, (model, words) in enumerate(models.items()):
         for name in ("logit", TRUE):
             look = {"markersize": 10 - 2 * i} | dashed.get(name, {})  # one shows around another
             draw_line(lower, mean[f"zero_one_{model}"][name], i, f"{words}, {name}", **look)

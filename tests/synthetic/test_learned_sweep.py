@@ -9,7 +9,6 @@ from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 
 from siscm import GumbelMaxSISCM, SimilarityGraph
-from siscm.evaluation import UNIFORM_WEIGHT
 from siscm.opinions import Opinions
 from siscm.synthetic import learned_sweep as module
 from siscm.synthetic.learned_sweep import (
@@ -18,7 +17,7 @@ from siscm.synthetic.learned_sweep import (
     MIN_PROBA,
     TRUE,
     _violations,
-    copy_losses,
+    copying,
     learn,
     learned_sweep,
 )
@@ -162,11 +161,21 @@ def test_rows_are_in_the_order_of_the_runs() -> None:
 
 def test_copying_is_wrong_as_often_as_two_experts_differ() -> None:
     said = np.array([[0, 0, 1], [2, 2, 2]])
-    losses = copy_losses(Opinions.from_codes(said, classes=range(3)))
-    assert losses["zero_one"] == pytest.approx((4 / 6 + 0) / 2)
-    right = -np.log(1 - UNIFORM_WEIGHT + UNIFORM_WEIGHT / 3)
-    wrong = -np.log(UNIFORM_WEIGHT / 3)
-    assert losses["log"] == pytest.approx((2 * right + 4 * wrong + 6 * right) / 12)
+    copied = copying(Opinions.from_codes(said, classes=range(3)), np.array([0.1, 0.2, 0.3]))
+    assert copied.all_pairs([[0, 1, 2]]) == pytest.approx((4 / 6 + 0) / 2)
+    assert copied.all_pairs([[0], [1], [2]]) == pytest.approx(0.2)
+    # 0 and 1 copy each other, and never differ; 2, and who is observed next to 2, go by marginals
+    assert copied.all_pairs([[0, 1], [2]]) == pytest.approx((0.1 + 0.2 + 2 * 0.3) / 6)
+
+
+def test_copying_in_planted_groups_is_told_as_much_as_the_model(frame: pd.DataFrame) -> None:
+    """Across groups both go by the marginal: with these that are true, none does better inside."""
+    true = frame[frame["marginals"] == TRUE]
+    assert (true["zero_one_planted"] < true["zero_one_copy_planted"]).all()
+    inside = frame["zero_one_copy_planted"] - frame["zero_one_singletons"]
+    assert (inside < 0).all()
+    one_group = learned_sweep(3, **SMALL, group_sizes=(6,), marginals=[TRUE])
+    np.testing.assert_allclose(one_group["zero_one_copy_planted"], one_group["zero_one_copy"])
 
 
 def test_who_infers_by_learned_marginals_is_scored_by_them(frame: pd.DataFrame) -> None:

@@ -117,7 +117,7 @@ def test_learned_shows_means_by_training_instances() -> None:
     rng = np.random.default_rng(0)
     keys = itertools.product((0, 1), (10, 400), MARGINALS)
     frame = pd.DataFrame(keys, columns=["repeat", "m", "marginals"])
-    models = ("fitted", "planted", "singletons")
+    models = ("fitted", "planted", "singletons", "copy_planted")
     for column in ("ari", "lost", *(f"zero_one_{model}" for model in models)):
         frame[column] = rng.random(len(frame))
     figure, all_axes = plt.subplots(3, 1, figsize=(6, 10), layout="constrained")
@@ -131,7 +131,7 @@ def test_learned_shows_means_by_training_instances() -> None:
             np.testing.assert_allclose(line.get_ydata(), mean.loc[line.get_label(), column])
             assert line.get_xdata().tolist() == [10, 400]
     lines = {line.get_label(): line for line in all_axes[2].lines}
-    words = ("groups found", "true groups", "alone")
+    words = ("groups found", "true groups", "alone", "copying in true groups")
     assert list(lines) == [f"{model}, {name}" for model in words for name in ("logit", "true")]
     sizes = [line.get_markersize() for line in lines.values()][::2]
     assert sizes == sorted(set(sizes), reverse=True)  # else one would hide another
