@@ -1,4 +1,4 @@
-r"""The synthetic sweep once more: groups by the paper's rule, with a tolerance, and by likelihood.
+r"""The synthetic sweep once more: groups by the paper's rule, by others near it, by likelihood.
 
 Beyond the paper. Experts, instances, opinions and gaps are those of
 :func:`siscm.synthetic.sweep.sweep`, so the groups planted are known, and every two of a group share
@@ -7,16 +7,16 @@ their noise always.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
-from functools import partial
+from functools import cache, partial
 from itertools import chain
 
 import numpy as np
 import pandas as pd
 
 from siscm.beyond.chunks import split
-from siscm.beyond.sharing import SharingEvidence
+from siscm.beyond.sharing import NODES, SharingEvidence
 from siscm.beyond.sharing_fit import N_PARTS, choose_groups, experts_sharing
 from siscm.beyond.tolerance import expected_violations, forgive, half_samples
 from siscm.checks import FloatArray
@@ -31,12 +31,33 @@ from siscm.synthetic.planted import GROUP_SIZES, SyntheticPanel
 from siscm.synthetic.recovery import adjusted_rand
 from siscm.synthetic.sweep import N_RESTARTS, Given, Row, Run, about, grid, run_each
 
-MARGINALS = ("true", "an expert alone", "pooled")
-"""Known; a classifier from each expert's own opinions, as in the paper, but by logistic regression;
-and :class:`siscm.pooled.PooledMarginals`, out-of-fold."""
+MARGINALS = TRUE, ALONE, ALONE_APART, POOLED_SEEN, POOLED = (
+    "true",
+    "an expert alone",
+    "alone, out-of-fold",
+    "pooled, in-sample",
+    "pooled",
+)
+"""Known; a classifier from each expert's own opinions, as in the paper, but by logistic regression,
+of opinions that it has seen and of those that it has not; and likewise
+:class:`siscm.pooled.PooledMarginals`, for which out-of-fold goes without saying."""
 
-RULES = PAPER, TOLERANT, LIKELIHOOD = ("the paper's rule", "with a tolerance", "by likelihood")
-"""One violation parts two experts; more than chance explains does; the likeliest groups."""
+RULES = PAPER, UNMET, LOG_LOSS, TOLERANT, LIKELIHOOD = (
+    "the paper's rule",
+    "unmet pairs allowed",
+    "and by log-loss",
+    "with a tolerance",
+    "by likelihood",
+)
+"""One violation parts two experts; two who never met can be similar too; these, and edges have the
+log-loss for weights; more violations than chance explains part two; the likeliest groups."""
+
+N_FOLDS = 5
+"""Parts of the instances for what is out-of-fold, as in :class:`siscm.pooled.PooledMarginals`."""
+
+MANY_RESTARTS = N_RESTARTS * (len(NODES) - 1)
+"""Of the two rules that are given as many as the likelihood takes, all its values of the sharing
+together."""
 
 N_REPLICATES = 20
 """Halves of the instances from which tolerance learns what estimates are worth."""
@@ -60,6 +81,8 @@ def graded_sweep(
 ) -> pd.DataFrame:
     r"""Find groups that are known, by each of :data:`RULES`, with true and with learned marginals.
 
+    Unmet pairs are allowed with true marginals only, where no violation parts who is similar.
+
     Parameters
     ----------
     seed, runs, group_sizes, n_jobs
@@ -82,12 +105,12 @@ def graded_sweep(
 
 def _rows(given: Given, marginals: Sequence[str]) -> list[Row]:
     """The rows of one run."""
-    return list(chain(*(_rows_of(given, name) for name in marginals)))
+    learned = _marginals(marginals, given.train, given.kept)
+    return list(chain(*(_rows_of(given, name, log_p) for name, log_p in learned.items())))
 
 
-def _rows_of(given: Given, name: str) -> list[Row]:
+def _rows_of(given: Given, name: str, log_p: FloatArray) -> list[Row]:
     panel, kept, rng = given.train, given.kept, deepcopy(given.rng)
-    log_p = _marginals(name, panel, kept)
     graph = SimilarityGraph.from_opinions(log_p, kept)
     known = about(given, graph) | {"marginals": name}
 
@@ -95,12 +118,15 @@ def _rows_of(given: Given, name: str) -> list[Row]:
         return {**known, "rule": rule, "ari": adjusted_rand(groups, panel.groups), **sharing}
 
     rows = [row(PAPER, greedy(graph, N_RESTARTS, rng=rng))]
-    if name == "an expert alone":
-        if given.run.sparsity == PATIENT:
-            halves = half_samples(lambda some: _alone(panel, kept, some), kept, N_REPLICATES, rng)
-            forgiving = forgive(graph, expected_violations(log_p, halves, kept))
-            rows.append(row(TOLERANT, greedy(forgiving, N_RESTARTS, rng=rng)))
-        return rows
+    if name == TRUE:
+        log_loss = SimilarityGraph.from_opinions(log_p, kept, loss="log")
+        for rule, other in ((UNMET, graph), (LOG_LOSS, log_loss)):
+            fresh = deepcopy(given.rng)
+            rows.append(row(rule, greedy(other.with_unmet_pairs(), MANY_RESTARTS, rng=fresh)))
+    if name == ALONE and given.run.sparsity == PATIENT:
+        halves = half_samples(lambda some: _alone(panel, kept, some), kept, N_REPLICATES, rng)
+        forgiving = forgive(graph, expected_violations(log_p, halves, kept))
+        rows.append(row(TOLERANT, greedy(forgiving, N_RESTARTS, rng=rng)))
     parts = [SharingEvidence.from_opinions(*part) for part in split(log_p, kept, N_PARTS, rng=rng)]
     likeliest, groups, evidence = choose_groups(parts, N_RESTARTS, rng=rng)
     sharing = _sharing(groups, experts_sharing(evidence), panel)
@@ -108,14 +134,30 @@ def _rows_of(given: Given, name: str) -> list[Row]:
     return rows
 
 
-def _marginals(name: str, panel: SyntheticPanel, kept: Opinions) -> FloatArray:
-    """Log-marginals (n_opinions, k)."""
-    if name == "true":
-        return opinion_marginals(panel.log_marginals, kept)
-    if name == "pooled":
-        found: FloatArray = PooledMarginals().fit(panel.X, kept).out_of_fold_
-        return found
-    return _alone(panel, kept, kept)
+def _marginals(
+    names: Sequence[str], panel: SyntheticPanel, kept: Opinions
+) -> dict[str, FloatArray]:
+    """Log-marginals (n_opinions, k) of each name."""
+    pooled = cache(lambda: PooledMarginals().fit(panel.X, kept))
+    ways: dict[str, Callable[[], FloatArray]] = {
+        TRUE: lambda: opinion_marginals(panel.log_marginals, kept),
+        ALONE: lambda: _alone(panel, kept, kept),
+        ALONE_APART: lambda: _alone_out_of_fold(panel, kept),
+        POOLED_SEEN: lambda: pooled().log_marginals(panel.X, kept),
+        POOLED: lambda: pooled().out_of_fold_,
+    }
+    return {name: ways[name]() for name in names}
+
+
+def _alone_out_of_fold(panel: SyntheticPanel, kept: Opinions) -> FloatArray:
+    """By classifiers of each expert that learned from other instances."""
+    fold = np.random.default_rng(0).permutation(len(kept.instances)) % N_FOLDS
+    log_p = np.empty((len(kept), kept.n_classes))
+    for i in range(N_FOLDS):
+        here = fold[kept.instance_codes] == i
+        others = kept.select(instances=kept.instances[fold != i])
+        log_p[here] = _alone(panel, kept, others)[here]
+    return log_p
 
 
 def _alone(panel: SyntheticPanel, kept: Opinions, some: Opinions) -> FloatArray:

@@ -21,7 +21,7 @@ from siscm.compendium.plots import (
     name_rows,
 )
 
-_LINES = ("-", "--", "-.", ":", (0, (5, 1)))
+_LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)))
 
 
 def draw_sharing(axes: Axes, sharing: pd.DataFrame, kinds: Mapping[str, list[str]]) -> None:
@@ -98,7 +98,7 @@ def draw_found(axes: Axes, sweep: pd.DataFrame) -> None:
     """
     for i, (name, part) in enumerate(sweep.groupby("line", sort=False)):
         ari = part.groupby("m")["ari"]
-        look: dict[str, Any] = {"linestyle": _LINES[i], "markersize": 10 - 2 * i}
+        look: dict[str, Any] = {"linestyle": _LINES[i], "markersize": 12 - 2 * i}
         draw_line(axes, ari.mean(), i, name, (ari.min(), ari.max()), fillstyle="none", **look)
     log_axis(axes, sweep["m"])
     axes.set(ylim=(-0.05, 1.05))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,8 +10,24 @@ import pandas as pd
 import pytest
 
 from siscm.beyond import graded_sweep as module
-from siscm.beyond.graded_sweep import LIKELIHOOD, MARGINALS, PAPER, TOLERANT, graded_sweep
-from siscm.synthetic.sweep import N_TEST, Run, grid, sweep
+from siscm.beyond.graded_sweep import (
+    ALONE,
+    LIKELIHOOD,
+    LOG_LOSS,
+    MANY_RESTARTS,
+    MARGINALS,
+    N_FOLDS,
+    PAPER,
+    TOLERANT,
+    UNMET,
+    graded_sweep,
+)
+from siscm.graph import SimilarityGraph
+from siscm.partition import greedy
+from siscm.pooled import PooledMarginals
+from siscm.synthetic.planted import sparsify
+from siscm.synthetic.recovery import adjusted_rand
+from siscm.synthetic.sweep import N_TEST, Run, draw_panel, grid, stream, sweep
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -26,13 +43,15 @@ def test_every_rule_where_it_is_tried(small: pd.DataFrame) -> None:
     tried = {name: set(part["rule"]) for name, part in small.groupby("marginals")}
     assert list(small["marginals"].unique()) == list(MARGINALS)
     assert tried == {
-        "true": {PAPER, LIKELIHOOD},
-        "an expert alone": {PAPER, TOLERANT},
+        "true": {PAPER, UNMET, LOG_LOSS, LIKELIHOOD},
+        "an expert alone": {PAPER, TOLERANT, LIKELIHOOD},
+        "alone, out-of-fold": {PAPER, LIKELIHOOD},
+        "pooled, in-sample": {PAPER, LIKELIHOOD},
         "pooled": {PAPER, LIKELIHOOD},
     }
     tolerant = small[small["rule"] == TOLERANT]
     assert set(tolerant["s"]) == {0.1}
-    assert len(small) == 2 * 2 * 5 + 2
+    assert len(small) == 2 * 2 * 12 + 2
 
 
 def test_the_papers_rule_with_true_marginals_is_the_papers_sweep(small: pd.DataFrame) -> None:
@@ -44,7 +63,8 @@ def test_the_papers_rule_with_true_marginals_is_the_papers_sweep(small: pd.DataF
 
 
 def test_likelihood_finds_what_was_planted(small: pd.DataFrame) -> None:
-    found = small[small["rule"] == LIKELIHOOD].set_index(["marginals", "m", "s"])
+    known = small[small["marginals"].isin(["true", "pooled"])]
+    found = known[known["rule"] == LIKELIHOOD].set_index(["marginals", "m", "s"])
     assert (found["ari"].loc["true"] == 1).all()
     assert (found["ari"].loc["pooled"] > 0.9).all()
     assert (found["within"].loc["true"] > 0.8).all()
@@ -63,6 +83,30 @@ def test_where_nearly_nobody_meets_one_group_predicts_better() -> None:
     assert found["one_group"].mean() > 0.5
     assert (found.loc[found["one_group"].astype(bool), "across"] > 0).all()
     assert found["ari"].mean() > runs.loc[runs["rule"] == PAPER, "ari"].mean()
+
+
+def test_the_likelihood_needs_habits_that_do_not_flatter() -> None:
+    """Each expert's own classifier learns few opinions by heart; pooled or out-of-fold, it cannot.
+
+    The paper's rule, which asks for one contradiction only, bears it better.
+    """
+    runs = graded_sweep(runs=[Run(0, 50, 0.6)], marginals=MARGINALS[1:])
+    ari = runs.set_index(["rule", "marginals"])["ari"]
+    assert ari[LIKELIHOOD, ALONE] < 0.2 < 0.7 < ari[PAPER, ALONE]
+    assert (ari[LIKELIHOOD].drop(ALONE) > 0.9).all()
+    assert (ari[PAPER].drop(ALONE) < ari[PAPER, ALONE]).all()
+
+
+def test_unmet_pairs_and_log_loss_change_nothing_else() -> None:
+    run, sizes = Run(0, 20, 0.8), (4, 5, 6)
+    panel, rng = draw_panel(0, 0, 20, 1, sizes)[0], stream(0, run)
+    kept = sparsify(panel.opinions, run.sparsity, rng)
+    found = graded_sweep(runs=[run], group_sizes=sizes, marginals=["true"]).set_index("rule")
+    for rule, loss in ((UNMET, "zero_one"), (LOG_LOSS, "log")):
+        graph = SimilarityGraph.from_opinions(panel.log_marginals, kept, loss=loss)
+        assert (graph.together == 0).sum() > len(kept.experts)
+        groups = greedy(graph.with_unmet_pairs(), MANY_RESTARTS, rng=deepcopy(rng))
+        assert found.loc[rule, "ari"] == adjusted_rand(groups, panel.groups)
 
 
 def test_learned_habits_break_the_papers_rule_and_a_tolerance_mends_it(small: pd.DataFrame) -> None:
@@ -103,6 +147,22 @@ def test_halves_are_learned_from_their_own_instances(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(module, "N_REPLICATES", 2)
     graded_sweep(runs=grid(1, (20,), (0.1,)), group_sizes=(2, 2), marginals=["an expert alone"])
     assert seen == [20, 10, 10]
+
+
+def test_out_of_fold_nobody_is_judged_by_who_has_seen_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    panel = draw_panel(0, 0, 23, 1, (2, 2))[0]
+    kept = sparsify(panel.opinions, 0.3, np.random.default_rng(0))
+    seen = []
+
+    def learn(classifier, X, opinions, X_wanted, rng):
+        seen.append(opinions.instances)
+        known = np.isin(kept.instances, opinions.instances)
+        return np.broadcast_to(known[:, None, None], (23, 4, 5)).astype(float)
+
+    monkeypatch.setattr(module, "learn", learn)
+    assert (module._alone_out_of_fold(panel, kept) == 0).all()
+    assert len(seen) == N_FOLDS == PooledMarginals().n_folds
+    assert {len(some) for some in seen} == {18, 19}
 
 
 def test_sharing_is_a_mean_over_pairs_of_two() -> None:
