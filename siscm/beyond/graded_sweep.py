@@ -42,22 +42,18 @@ MARGINALS = TRUE, ALONE, ALONE_APART, POOLED_SEEN, POOLED = (
 of opinions that it has seen and of those that it has not; and likewise
 :class:`siscm.pooled.PooledMarginals`, for which out-of-fold goes without saying."""
 
-RULES = PAPER, UNMET, LOG_LOSS, TOLERANT, LIKELIHOOD = (
-    "the paper's rule",
-    "unmet pairs allowed",
-    "and by log-loss",
-    "with a tolerance",
-    "by likelihood",
-)
-"""One violation parts two experts; two who never met can be similar too; these, and edges have the
-log-loss for weights; more violations than chance explains part two; the likeliest groups."""
+RULES = PAPER, TOLERANT, LIKELIHOOD = ("the paper's rule", "with a tolerance", "by likelihood")
+"""One violation parts two experts; more than chance explains does; the likeliest groups."""
+
+NEAR = UNMET, LOG_LOSS = ("unmet pairs allowed", "and by log-loss")
+"""The paper's rule, but that two who never met can be similar too; and that, too, edges have the
+log-loss for weights. With true marginals only, where no violation parts who is similar."""
 
 N_FOLDS = 5
 """Parts of the instances for what is out-of-fold, as in :class:`siscm.pooled.PooledMarginals`."""
 
 MANY_RESTARTS = N_RESTARTS * (len(NODES) - 1)
-"""Of the two rules that are given as many as the likelihood takes, all its values of the sharing
-together."""
+"""Of :data:`NEAR`: as many as the likelihood takes, at all its values of the sharing together."""
 
 N_REPLICATES = 20
 """Halves of the instances from which tolerance learns what estimates are worth."""
@@ -79,9 +75,7 @@ def graded_sweep(
     group_sizes: Sequence[int] = GROUP_SIZES,
     n_jobs: int = 1,
 ) -> pd.DataFrame:
-    r"""Find groups that are known, by each of :data:`RULES`, with true and with learned marginals.
-
-    Unmet pairs are allowed with true marginals only, where no violation parts who is similar.
+    r"""Find groups that are known, by :data:`RULES` and :data:`NEAR`, marginals true and learned.
 
     Parameters
     ----------
@@ -120,7 +114,7 @@ def _rows_of(given: Given, name: str, log_p: FloatArray) -> list[Row]:
     rows = [row(PAPER, greedy(graph, N_RESTARTS, rng=rng))]
     if name == TRUE:
         log_loss = SimilarityGraph.from_opinions(log_p, kept, loss="log")
-        for rule, other in ((UNMET, graph), (LOG_LOSS, log_loss)):
+        for rule, other in zip(NEAR, (graph, log_loss), strict=True):
             fresh = deepcopy(given.rng)
             rows.append(row(rule, greedy(other.with_unmet_pairs(), MANY_RESTARTS, rng=fresh)))
     if name == ALONE and given.run.sparsity == PATIENT:
