@@ -48,7 +48,6 @@ def run_time(contents: Contents) -> Iterable[Number]:
         for key in said
         for family in ("sparse", "dense", "complete")
     }
-    words["sparse_seconds_exponent"] = "seconds with the matrices around it, sparse graphs"
     for key, name in words.items():
         verdict = REPRODUCED if found[key] <= most else DIFFERS
         here = f"{found[key]:.2f}"

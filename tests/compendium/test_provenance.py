@@ -375,7 +375,6 @@ def test_whatever_differs_is_known_and_says_why(monkeypatch) -> None:
         assert item.why or not names
         found |= {(item.name, name) for name in names}
     assert found == {
-        ("Run time of Algorithm 1", found_name("matrices around it", found)),
         ("Set-up", "samples a distribution"),
         ("Claim about the edge ratio", found_name("an ARI of", found)),
         ("Claim about the edge ratio", found_name("a loss within", found)),
