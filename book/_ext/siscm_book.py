@@ -19,8 +19,10 @@ import siscm
 from siscm import GumbelMaxSISCM, partition
 from siscm.cifar10h import released
 from siscm.cifar10h.pipeline import experiment_kind
+from siscm.cifar10h.preprocessing import preprocess
 from siscm.compendium.kinds import LABELS
 from siscm.compendium.pages import expected
+from siscm.compendium.paper import default
 from siscm.data.registry import setting
 
 LONGEST_VALUE = 100
@@ -113,6 +115,8 @@ def quote_numbers(app: Sphinx, config: Config) -> None:
         "least_training": f"{setup['least_training_opinions']}",
         "least_test": f"{setup['least_test_opinions']}",
         "features": f"{setup['features']}",
+        "test_share": f"{default(preprocess, 'test_size'):.0%}",
+        "split_seed": f"{default(preprocess, 'seed')}",
         "synthetic_samples": f"{synthetic['samples']}",
         "synthetic_repeats": f"{synthetic['repeats']}",
         "zero": _power(released.ZERO),

@@ -253,7 +253,7 @@ def divided_by_prior(rule: Rule, prior: FloatArray) -> Rule:
     multiplies :math:`P(Y_{h'} \mid X)` and :math:`P(Y_{h'} \mid Y_h)`, which counts the prior
     twice; divided by it, the product is Bayes' rule for features and opinion independent given the
     label. In both, and in ours, the CNB learns from pairs, so that its own prior is weighted by
-    pairs. Which of the two priors divides, the description leaves open; both are measured.
+    pairs. The last released version divides by her own GNB's prior; both priors are measured.
 
     Parameters
     ----------

@@ -4,7 +4,8 @@ Images are scaled to [0, 1], resized from 32 x 32 to 224 x 224 (bilinear, pixels
 ``align_corners=False``; no crop, and no antialiasing, which enlarging does not need), and
 standardised by ImageNet's channel means and standard deviations. The network leaves 512 maps of
 7 x 7 numbers; a feature is the mean of a map. Weights are torchvision's
-``VGG19_Weights.IMAGENET1K_V1``; the released code's were Keras's, so features differ a little.
+``VGG19_Weights.IMAGENET1K_V1``. The released code's were Keras's, on channels in the order BGR
+with their means subtracted, after TensorFlow's legacy bilinear resizing, so features differ.
 
 Needs torch (the extra ``features``), but only once a function is called.
 """
