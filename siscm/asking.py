@@ -40,9 +40,17 @@ from siscm.model import generators
 from siscm.names import as_index
 from siscm.opinions import NOT_ASKED, Opinions
 
-STRATEGIES = ("nobody", "at random", "most accurate", "likeliest to differ", "most gained")
+STRATEGIES = (
+    "nobody",
+    "at random",
+    "most accurate",
+    "likeliest to differ",
+    "most uncertain",
+    "most gained",
+)
 """Whom to ask, given one opinion: nobody else; anybody; who was right most often in training; who
-is likeliest to say something else than the decision so far; who promises the largest gain."""
+is likeliest to say something else than the decision so far; of whom the model knows least what she
+will say (the chance of her likeliest label is lowest); who promises the largest gain."""
 
 
 COLUMNS = ["row", "position", "instance", "expert", "sure", "differs", "changes", "gain"]
@@ -219,8 +227,10 @@ def trial(
     -------
     DataFrame
         A row a case: ``instance``; ``spoke``, the expert who has spoken; ``sure`` and ``gain`` (the
-        largest there was), as :func:`value_of_asking` has them; and for each strategy how right its
-        decision was, 1 or 0 without a tie, for ``"at random"`` on average.
+        largest there was), as :func:`value_of_asking` has them; for each strategy how right its
+        decision was, 1 or 0 without a tie, for ``"at random"`` on average; and ``silent``, how much
+        righter the decision became by asking who promised most, judged by the others alone: the
+        two who have spoken are not in the majority that they helped to find.
 
     Raises
     ------
@@ -232,7 +242,8 @@ def trial(
     place = align_experts(test, model.experts_, model.classes_)
     labels = np.full((len(kept), len(model.experts_)), NOT_ASKED)
     labels[:, place] = test.labels[kept]
-    worth = most(test.votes[kept])
+    votes = test.votes[kept]
+    worth = most(votes)
     log_p = model.log_marginals(align_features(X, test.instances))[kept]
     asked = labels != NOT_ASKED
     spoke = np.where(asked, rng.random(asked.shape), -1).argmax(axis=1)
@@ -246,7 +257,11 @@ def trial(
         said = labels[one.row, one.experts]
         decided = one.after[np.arange(len(said)), said].argmax(axis=1)
         right = worth[one.row, decided]
-        picks = (accuracy[one.experts], values["differs"], values["gain"])
+        unsure = -one.after.sum(axis=2).max(axis=1)
+        picks = (accuracy[one.experts], values["differs"], unsure, values["gain"])
+        best = int(one.gain.argmax())
+        both = [codes[one.row].max(), said[best]]
+        silent = most(votes[one.row] - np.bincount(both, minlength=votes.shape[1]))
         out.append(
             {
                 "instance": names[one.row],
@@ -259,9 +274,10 @@ def trial(
                     strategy: right[int(np.argmax(np.asarray(pick)))]
                     for strategy, pick in zip(STRATEGIES[2:], picks, strict=True)
                 },
+                "silent": silent[decided[best]] - silent[one.now.argmax()],
             }
         )
-    return pd.DataFrame(out, columns=["instance", "spoke", "sure", "gain", *STRATEGIES])
+    return pd.DataFrame(out, columns=["instance", "spoke", "sure", "gain", *STRATEGIES, "silent"])
 
 
 def agreement_with_most(opinions: Opinions) -> FloatArray:

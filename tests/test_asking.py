@@ -156,15 +156,22 @@ def test_a_trial_is_what_a_slow_loop_finds(panel, model) -> None:
         now = slow_verdict(model, log_p[i], said[0], members[0])
         assert row["nobody"] == worth[now.argmax()]
         values = value_of_asking(model, log_p[[i]], said, members)
-        right = {}
+        right, silent = {}, {}
         for other in values["position"]:
             both = said[0].copy()
             both[other] = labels[i, other]
             decision = slow_verdict(model, log_p[i], both, members[0]).argmax()
             right[other] = worth[decision]
+            rest = [labels[i, h] for h in range(5) if members[0, h] and h not in (first, other)]
+            votes = np.bincount(rest, minlength=3)
+            top = (votes == votes.max()) / (votes == votes.max()).sum()
+            silent[other] = top[decision] - top[now.argmax()]
         assert row["at random"] == pytest.approx(np.mean(list(right.values())))
         assert row["most accurate"] == right[max(right, key=lambda h: accuracy[h])]
-        assert row["most gained"] == right[values.loc[values["gain"].idxmax(), "position"]]
+        best = values.loc[values["gain"].idxmax(), "position"]
+        assert (row["most gained"], row["silent"]) == (right[best], pytest.approx(silent[best]))
+        proba = model.infer(log_p[[i]], said, [i])[0].max(axis=1)
+        assert row["most uncertain"] == right[min(right, key=lambda h: proba[h])]
         assert (
             row["likeliest to differ"] == right[values.loc[values["differs"].idxmax(), "position"]]
         )

@@ -7,7 +7,6 @@ part of its instances by a model that learned from the others. The test part sta
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -29,21 +28,26 @@ EDGES = (0.0, 0.01, 0.05, 0.1, 0.2, 1.0)
 COSTS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3)
 """Costs of an opinion, where a wrong decision costs 1."""
 
-EVERYWHERE, LARGEST, ANY = "everywhere", "largest gains", "random cases"
-"""Where to ask: about every case, where most is gained, anywhere."""
+EVERYWHERE, LARGEST, UNSURE, ANY = "everywhere", "largest gains", "least sure", "random cases"
+"""Where to ask: about every case, where most is gained, where the decision so far is least sure,
+anywhere."""
 
 BEST = STRATEGIES[-1]
 """Ask whoever promises the largest gain."""
 
-OTHER_DRAWS = 9
-"""How often folds and first speakers are drawn once more, to see what hangs on them."""
+MARGINALS_ONLY = 0.0
+"""The sharing of experts who know nothing of each other, but for a case's features."""
 
 _ROUNDING = 1e-9
 """Gains up to here are none."""
 
 
 def held_out_trials(
-    panel: Panel, min_opinions: int = 1, n_folds: int = N_FOLDS, draw: int = 0
+    panel: Panel,
+    min_opinions: int = 1,
+    n_folds: int = N_FOLDS,
+    draw: int = 0,
+    sharing: float | None = None,
 ) -> tuple[pd.DataFrame, GradedSISCM]:
     """Trials on held-out instances of the training and development parts.
 
@@ -57,6 +61,8 @@ def held_out_trials(
         How many of the :data:`siscm.beyond.real_panels.N_FOLDS` parts are tried.
     draw
         Which draw of the parts, and of who has spoken first.
+    sharing
+        Of every expert, such as :data:`MARGINALS_ONLY`; default learned.
 
     Returns
     -------
@@ -67,7 +73,7 @@ def held_out_trials(
     said, X = training(panel, min_opinions), texts(panel)
     found, models = [], []
     for k, (train, test) in enumerate(held_out(said, n_folds, draw)):
-        model = GradedSISCM(text_marginals()).fit(X.loc[train.instances], train)
+        model = GradedSISCM(text_marginals(), sharing=sharing).fit(X.loc[train.instances], train)
         rng = np.random.default_rng(draw * N_FOLDS + k)
         cases = trial(model, X.loc[test.instances], test, agreement_with_most(train), rng=rng)
         found.append(cases.assign(fold=k))
@@ -89,17 +95,20 @@ def policies(found: pd.DataFrame, share: float = SHARE) -> pd.DataFrame:
     -------
     DataFrame
         A row a case; columns ``(where, who)``: asking nobody, everywhere, about the cases with
-        the largest gains, and about random cases, for which it is the chance.
+        the largest gains, about those least sure, and about random cases, for which it is the
+        chance.
     """
     check_share(share, "share")
     nobody = found["nobody"].to_numpy()
-    rank = np.argsort(np.argsort(-found["gain"].to_numpy(), kind="stable"))
-    asked = rank < round(share * len(found))
+    first = {LARGEST: -found["gain"].to_numpy(), UNSURE: found["sure"].to_numpy()}
+    rank = {where: np.argsort(np.argsort(x, kind="stable")) for where, x in first.items()}
     columns: dict[tuple[str, str], FloatArray] = {("nowhere", STRATEGIES[0]): nobody}
     for who in STRATEGIES[1:]:
         right = found[who].to_numpy()
         columns[EVERYWHERE, who] = right
-        columns[LARGEST, who] = np.where(asked, right, nobody)
+        for where in first:
+            asked = rank[where] < round(share * len(found))
+            columns[where, who] = np.where(asked, right, nobody)
         columns[ANY, who] = share * right + (1 - share) * nobody
     return pd.DataFrame(columns).sort_index(axis=1)
 
@@ -137,17 +146,53 @@ def policy_standings(
     """
     right = policies(found, share)
     seed = int(rng.integers(2**63))
-
-    def mean(name: str, values: pd.Series[float]) -> dict[str, float]:
-        """Over cases, with the ends of its interval: from the same draws for every policy."""
-        totals = np.asarray(values, dtype=np.float64)
-        return mean_with_interval(name, totals, np.ones(len(totals)), np.random.default_rng(seed))
-
     rows = {}
     for policy in right.columns:
-        best = right[LARGEST if policy[0] in (LARGEST, ANY) else EVERYWHERE, BEST]
-        rows[policy] = mean("right", right[policy]) | mean("behind", best - right[policy])
+        best = right[LARGEST if policy[0] in (LARGEST, UNSURE, ANY) else EVERYWHERE, BEST]
+        rows[policy] = _over_cases("right", right[policy], seed) | _over_cases(
+            "behind", best - right[policy], seed
+        )
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["where", "who"])
+
+
+def _over_cases(name: str, values: pd.Series[float], seed: int) -> dict[str, float]:
+    """A mean with the ends of its interval: from one seed, from the same draws of cases."""
+    totals = np.asarray(values, dtype=np.float64)
+    return mean_with_interval(name, totals, np.ones(len(totals)), np.random.default_rng(seed))
+
+
+def merits(found: pd.DataFrame, alone: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
+    """How much righter decisions become by asking who promises most, and by sharing.
+
+    A decision is to be as most of the panel say, and so the opinion asked for counts twice: it
+    tells about the others, and it is part of what is to be found. Without any sharing the second
+    is left, and decisions get righter by it, too. Judged by those who have not spoken, the first
+    is left; but the decisions are made for all, and may suit these less.
+
+    Parameters
+    ----------
+    found, alone
+        As from :func:`held_out_trials`, of the same cases: with learned sharing, and with
+        :data:`MARGINALS_ONLY`.
+    rng
+        Draws the bootstrap samples, the same ones for every row.
+
+    Returns
+    -------
+    DataFrame
+        A row a comparison, ``(what, judged by)``: ``merit``, by how much more often the decision is
+        right, with the ends ``merit_low``, ``merit_high`` of its interval.
+    """
+    seed = int(rng.integers(2**63))
+    compared = {
+        (f"asking, {model}", judge): rise
+        for model, cases in (("graded sharing", found), ("marginals only", alone))
+        for judge, rise in (("all", cases[BEST] - cases["nobody"]), ("the silent", cases["silent"]))
+    }
+    for when, who in (("before", STRATEGIES[0]), ("after", BEST)):
+        compared[f"sharing, {when} asking", "all"] = found[who] - alone[who]
+    rows = {what: _over_cases("merit", rise, seed) for what, rise in compared.items()}
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["what", "judged by"])
 
 
 def promises(found: pd.DataFrame) -> pd.DataFrame:
@@ -225,76 +270,3 @@ def net_value(found: pd.DataFrame, costs: Sequence[float] = COSTS) -> pd.DataFra
             "always": (rise - cost).mean(),
         }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("cost")
-
-
-def over_draws(
-    panel: Panel, min_opinions: int = 1, n_draws: int = OTHER_DRAWS, n_folds: int = N_FOLDS
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """What other draws of folds and first speakers change, as of :func:`held_out_trials`.
-
-    Parameters
-    ----------
-    panel, min_opinions, n_folds
-        As for :func:`held_out_trials`.
-    n_draws
-        How many other draws are made.
-
-    Returns
-    -------
-    DataFrame
-        Of the standings, a row a policy: how far it stayed behind in one draw, ``least`` and
-        ``most``; and ``clear``, in how many draws by more than its interval explains.
-    DataFrame
-        Of the promises, a row an interval of gains: ``draws`` in which it holds a case, and
-        ``kept``, in how many of them the promise lies in the interval of what was found.
-    """
-    standings, kept = [], []
-    for draw in range(1, n_draws + 1):
-        found, _ = held_out_trials(panel, min_opinions, n_folds, draw)
-        rng = np.random.default_rng(draw)
-        standings.append(policy_standings(found, rng))
-        kept.append(promises(found))
-    policy, gain = pd.concat(standings), pd.concat(kept)
-    clear = policy.assign(clear=policy["behind_low"] > 0).groupby(["where", "who"])
-    inside = gain["promised"].between(gain["found_low"], gain["found_high"])
-    return (
-        clear.agg(least=("behind", "min"), most=("behind", "max"), clear=("clear", "sum")),
-        gain.assign(kept=inside).groupby("gain").agg(draws=("kept", "size"), kept=("kept", "sum")),
-    )
-
-
-def asking_figures(
-    panel: Panel, min_opinions: int = 1, n_folds: int = N_FOLDS, n_draws: int = OTHER_DRAWS
-) -> dict[str, Any]:
-    """What the chapter *Whom to ask* shows of a panel, ready for JSON, from all its folds.
-
-    Parameters
-    ----------
-    panel, min_opinions, n_folds, n_draws
-        As for :func:`over_draws`.
-
-    Returns
-    -------
-    dict
-        ``files`` with their hashes, ``min_opinions``, ``folds``, ``cases``, ``draws``; and lists of
-        rows ``standings``, ``promises``, ``net_value``: the tables of the functions of these names;
-        and ``standings_over_draws``, ``promises_over_draws``, those of :func:`over_draws`.
-    """
-    found, _ = held_out_trials(panel, min_opinions, n_folds)
-    rng = np.random.default_rng(0)
-    standings, kept = over_draws(panel, min_opinions, n_draws, n_folds)
-    tables = {
-        "standings": policy_standings(found, rng),
-        "promises": promises(found),
-        "net_value": net_value(found),
-        "standings_over_draws": standings,
-        "promises_over_draws": kept,
-    }
-    return {
-        "files": dict(panel.files),
-        "min_opinions": min_opinions,
-        "folds": n_folds,
-        "cases": len(found),
-        "draws": n_draws,
-        **{name: table.round(6).reset_index().to_dict("records") for name, table in tables.items()},
-    }

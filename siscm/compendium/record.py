@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from siscm.beyond.asking_figures import asking_figures
 from siscm.beyond.real_panels import (
     POPULATIONS,
     behind,
@@ -27,7 +28,6 @@ from siscm.beyond.real_panels import (
     score_figures,
     shift_figures,
 )
-from siscm.beyond.worth_asking import asking_figures
 from siscm.cifar10h.conclusions import conclusions
 from siscm.cifar10h.counts import load_cifar10h_counts
 from siscm.cifar10h.experiment import Experiment, run

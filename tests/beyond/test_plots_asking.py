@@ -7,6 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from test_worth_asking import by_hand
 
+from siscm.asking import STRATEGIES
 from siscm.beyond import plots_asking
 from siscm.beyond.worth_asking import ANY, LARGEST, curve, net_value, promises
 
@@ -24,8 +25,8 @@ def test_shares(axes: Axes) -> None:
     table = curve(by_hand(), [0, 0.5, 1])
     plots_asking.draw_shares(axes, table)
     lines = {line.get_label(): line for line in axes.lines}
-    assert len(lines) == 5
-    for who in ("most gained", "at random", "most accurate", "likeliest to differ"):
+    assert len(lines) == 6
+    for who in STRATEGIES[1:]:
         np.testing.assert_allclose(lines[who].get_ydata(), table[LARGEST, who])
     dotted = lines["at random, random cases"]
     assert dotted.get_linestyle() == ":"

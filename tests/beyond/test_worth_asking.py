@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,11 +14,12 @@ from siscm.beyond.worth_asking import (
     BEST,
     EVERYWHERE,
     LARGEST,
-    asking_figures,
+    MARGINALS_ONLY,
+    UNSURE,
     curve,
     held_out_trials,
+    merits,
     net_value,
-    over_draws,
     policies,
     policy_standings,
     promises,
@@ -43,7 +42,9 @@ def by_hand() -> pd.DataFrame:
             "at random": [1.0, 0.5, 0.25, 1.0],
             "most accurate": [0.0, 1.0, 0.0, 1.0],
             "likeliest to differ": [1.0, 0.0, 1.0, 1.0],
+            "most uncertain": [1.0, 1.0, 0.0, 0.0],
             "most gained": [1.0, 1.0, 1.0, 1.0],
+            "silent": [0.0, 1.0, 0.0, -1.0],
         }
     )
 
@@ -66,7 +67,10 @@ def test_policies_by_hand() -> None:
     assert right[LARGEST, "most accurate"].tolist() == [1, 1, 0, 1]
     assert right[LARGEST, "at random"].tolist() == [1, 0.5, 0.25, 1]
     assert right[ANY, "most accurate"].tolist() == [0.5, 0.5, 0, 1]
-    assert right.shape == (4, 1 + 3 * 4)
+    assert right.shape == (4, 1 + 4 * 5)
+    surest = by_hand().assign(sure=[0.5, 0.6, 0.7, 0.8])
+    assert policies(surest, 0.5)[UNSURE, "most accurate"].tolist() == [0, 1, 0, 1]
+    assert policies(surest, 0.25)[UNSURE, "at random"].tolist() == [1, 0, 0, 1]
     with pytest.raises(ValueError, match="share is 2; it must lie between 0 and 1"):
         policies(by_hand(), 2)
 
@@ -88,6 +92,7 @@ def test_standings_compare_like_with_like() -> None:
     assert table.loc[(EVERYWHERE, "most accurate"), "behind"] == 0.5
     assert table.loc[(LARGEST, "most accurate"), "behind"] == 0.25
     assert table.loc[(ANY, BEST), "behind"] == 0.25
+    assert table.loc[(UNSURE, "most accurate"), "behind"] == 0.25
     assert table.loc[("nowhere", "nobody"), "behind"] == 0.5
     table = policy_standings(by_hand(), np.random.default_rng(0), share=0.25)
     assert table.loc[("nowhere", "nobody"), "behind"] == 0.5  # asking her everywhere
@@ -97,6 +102,23 @@ def test_standings_compare_like_with_like() -> None:
         assert (table.loc[(where, BEST), ["behind", "behind_low", "behind_high"]] == 0).all()
     assert (table["behind_low"] <= table["behind"]).all()
     assert (table["behind"] <= table["behind_high"]).all()
+
+
+def test_merits_by_hand() -> None:
+    alone = by_hand().assign(**{"nobody": 0.0, BEST: [1.0, 0, 0, 1], "silent": 0.25})
+    table = merits(by_hand(), alone, np.random.default_rng(0))
+    assert table["merit"].to_dict() == {
+        ("asking, graded sharing", "all"): 0.5,
+        ("asking, graded sharing", "the silent"): 0,
+        ("asking, marginals only", "all"): 0.5,
+        ("asking, marginals only", "the silent"): 0.25,
+        ("sharing, before asking", "all"): 0.5,
+        ("sharing, after asking", "all"): 0.5,
+    }
+    assert (table["merit_low"] <= table["merit"]).all()
+    assert (table["merit"] <= table["merit_high"]).all()
+    # A rise that is the same on every case is known without doubt.
+    assert (table.loc[("asking, marginals only", "the silent")] == 0.25).all()
 
 
 def test_promises_by_hand() -> None:
@@ -177,6 +199,13 @@ def test_trials_are_held_out(panel: Panel) -> None:
     assert set(found["nobody"]) == {0, 0.5, 1}
 
 
+def test_the_same_first_speakers_are_tried_with_the_sharing_that_is_given(panel: Panel) -> None:
+    found, _ = held_out_trials(panel, n_folds=1)
+    alone, model = held_out_trials(panel, n_folds=1, sharing=MARGINALS_ONLY)
+    assert (alone[["instance", "spoke"]] == found[["instance", "spoke"]]).all(axis=None)
+    assert (model.sharing_["sharing"] == 0).all()
+
+
 def test_a_draw_deals_out_folds_and_first_speakers_anew(panel: Panel) -> None:
     cases = [
         held_out_trials(panel, n_folds=1, draw=draw)[0].set_index("instance") for draw in (0, 0, 1)
@@ -185,47 +214,6 @@ def test_a_draw_deals_out_folds_and_first_speakers_anew(panel: Panel) -> None:
     both = cases[0].index.intersection(cases[2].index)
     assert 5 < len(both) < len(cases[0]) / 2
     assert not cases[0].loc[both, "spoke"].equals(cases[2].loc[both, "spoke"])
-
-
-def test_over_draws_by_hand(monkeypatch: pytest.MonkeyPatch, panel: Panel) -> None:
-    """Whoever promises most is right on half of the cases, on all, on none; nobody else ever."""
-    drawn = {1: ([0, 1, 0, 1], 0.5), 2: ([1, 1, 1, 1], 0.15), 3: ([0, 0, 0, 0], 0.5)}
-
-    def tried(panel: Panel, least: int, folds: int, draw: int) -> tuple[pd.DataFrame, None]:
-        right, gain = drawn[draw]
-        cases = by_hand().assign(gain=gain, **dict.fromkeys(STRATEGIES, 0.0) | {BEST: right})
-        return pd.concat([cases] * 100, ignore_index=True), None
-
-    monkeypatch.setattr("siscm.beyond.worth_asking.held_out_trials", tried)
-    standings, kept = over_draws(panel, n_draws=3)
-    row = standings.loc[(EVERYWHERE, "most accurate")]
-    assert row.to_dict() == {"least": 0, "most": 1, "clear": 2}
-    assert standings.loc[(EVERYWHERE, BEST)].to_dict() == {"least": 0, "most": 0, "clear": 0}
-    assert kept.to_dict("index") == {
-        "0.1 to 0.2": {"draws": 1, "kept": 0},
-        "0.2 to 1": {"draws": 2, "kept": 1},
-    }
-
-
-def test_figures_are_ready_for_json(panel: Panel) -> None:
-    figures = asking_figures(panel, n_folds=1, n_draws=2)
-    again = json.loads(json.dumps(figures))
-    assert again == figures
-    assert set(figures) == {
-        "files",
-        "min_opinions",
-        "folds",
-        "cases",
-        "draws",
-        "standings",
-        "promises",
-        "net_value",
-        "standings_over_draws",
-        "promises_over_draws",
-    }
-    frame = pd.DataFrame(again["standings"]).set_index(["where", "who"])
-    assert frame.loc[(EVERYWHERE, BEST), "behind"] == 0
-    assert sum(row["cases"] for row in again["promises"]) == again["cases"]
 
 
 def test_the_share_asked_about_is_rounded_and_of_equal_gains_the_first_are_taken() -> None:
@@ -256,7 +244,7 @@ def test_each_fold_has_a_model_a_record_and_a_generator_of_its_own(
     monkeypatch: pytest.MonkeyPatch, panel: Panel
 ) -> None:
     class Learned:
-        def __init__(self, marginals: object) -> None:
+        def __init__(self, marginals: object, sharing: float | None) -> None:
             self.said: Opinions
 
         def fit(self, X: pd.DataFrame, said: Opinions) -> Learned:
@@ -278,31 +266,3 @@ def test_each_fold_has_a_model_a_record_and_a_generator_of_its_own(
     (one, r), (other, s) = seen
     assert first is one is not other
     assert [r, s] == [np.random.default_rng(3 * N_FOLDS + k).random() for k in (0, 1)]
-
-
-def test_what_its_interval_explains_is_not_clear(
-    monkeypatch: pytest.MonkeyPatch, panel: Panel
-) -> None:
-    cases = by_hand().assign(**dict.fromkeys(STRATEGIES, 0.0) | {BEST: [1, 0, 0, 0]})
-    monkeypatch.setattr("siscm.beyond.worth_asking.held_out_trials", lambda *_, **__: (cases, None))
-    standings, _ = over_draws(panel, n_draws=2)
-    assert standings.loc[("nowhere", "nobody")].to_dict() == {
-        "least": 0.25,
-        "most": 0.25,
-        "clear": 0,
-    }
-
-
-def test_figures_are_of_the_experts_that_are_meant_in_every_draw(
-    monkeypatch: pytest.MonkeyPatch, panel: Panel
-) -> None:
-    asked = []
-
-    def tried(panel: Panel, least: int, folds: int, draw: int = 0) -> tuple[pd.DataFrame, None]:
-        asked.append((least, folds, draw))
-        return by_hand(), None
-
-    monkeypatch.setattr("siscm.beyond.worth_asking.held_out_trials", tried)
-    figures = asking_figures(panel, 7, n_folds=2, n_draws=2)
-    assert asked == [(7, 2, 0), (7, 2, 1), (7, 2, 2)]
-    assert (figures["min_opinions"], figures["folds"], figures["draws"]) == (7, 2, 2)

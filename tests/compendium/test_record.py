@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from siscm.beyond.asking_figures import asking_figures
 from siscm.beyond.real_panels import POPULATIONS, final, final_figures
-from siscm.beyond.worth_asking import asking_figures
 from siscm.cifar10h.experiment import SMOOTHED
 from siscm.cifar10h.pipeline import TWIN_SEED, experiment_kind
 from siscm.compendium.pages import expected
