@@ -147,13 +147,10 @@ def check_count(value: Any, what: str, least: int = 1) -> int:
     return int(value)
 
 
-def check_rng(rng: Any) -> np.random.Generator:
+def check_rng(rng: Any, what: str = "this") -> np.random.Generator:
     """A generator of random numbers; a seed, or none, is refused with a ValueError."""
     if not isinstance(rng, np.random.Generator):
-        raise ValueError(
-            f"this needs a generator rng, not {rng!r}; pass a numpy.random.Generator, such as "
-            "numpy.random.default_rng(0)."
-        )
+        raise ValueError(f"{what} needs a generator rng; pass a numpy.random.Generator.")
     return rng
 
 

@@ -205,7 +205,7 @@ def laws_of(
     check_count(n_samples, "n_samples")
     if method == "exact":
         return counterfactual_probabilities, partial(shared_law, n_points=n_samples)
-    rng = check_rng(rng)
+    rng = check_rng(rng, "method='monte_carlo'")
     return (
         partial(monte_carlo_probabilities, n_samples=n_samples, rng=rng),
         partial(monte_carlo_law, n_samples=n_samples, rng=rng),
