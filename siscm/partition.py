@@ -150,9 +150,9 @@ def trace(graph: SimilarityGraph, rng: np.random.Generator) -> Iterator[Step]:
 
     A step that chooses nobody closes its group; ``rng`` picks where each clique begins.
     """
-    left = np.arange(len(graph.experts))
+    rng, left = check_rng(rng), np.arange(len(graph.experts))
     while len(left):
-        for step in grow(graph, int(check_rng(rng).choice(left)), left):
+        for step in grow(graph, int(rng.choice(left)), left):
             yield step
         left = np.setdiff1d(left, step.group, assume_unique=True)
 

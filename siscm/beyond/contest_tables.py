@@ -173,7 +173,8 @@ def recorded_verdict() -> Html:
         "Whose log-loss is lower: graded sharing's, the rival's, or neither, because the 95 % "
         "interval of the difference holds zero. If alone: so long as this comparison alone is "
         f"looked at; where all {frame.size} are to hold together (Bonferroni), neither. Second "
-        "look: the first candidate's log-loss was above the rival's."
+        "look: the first candidate's log-loss was above the rival's, that of this one is not by "
+        "more than chance. Of a rival added since, today's figure is taken."
     )
     return table(frame, caption, "recorded", origins(), RIVAL)
 
