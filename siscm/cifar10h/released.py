@@ -2,9 +2,9 @@ r"""What the code released with the paper does otherwise, each as one plain func
 
 The package follows the paper; nothing here is an option of an estimator. These readings were
 written from a description in words, some checked later against a public copy of that code.
-:mod:`siscm.cifar10h.differences` measures what each changes in the experiment with real opinions. Draws stand here too, which paper and
-code take where the package computes the law; :mod:`siscm.synthetic.sampling_cost` measures what
-they cost.
+:mod:`siscm.cifar10h.differences` measures what each one changes in the experiment with real
+opinions. Draws stand here too, which paper and code take where the package computes the law;
+:mod:`siscm.synthetic.sampling_cost` measures what they cost.
 
 Three readings live elsewhere: how features are scaled
 (:func:`siscm.cifar10h.image_features.image_features`), how the synthetic experiment is scored
