@@ -73,7 +73,7 @@ def test_nothing_slides_for_a_reader_who_minds_motion(reader: Reader) -> None:
     page.close()
 
 
-@pytest.mark.parametrize("path", ["book/intro.html", CHAPTER, "search.html"])
+@pytest.mark.parametrize("path", ["book/intro.html", CHAPTER])
 def test_a_tab_names_the_page_and_the_book_once_each(reader: Reader, path: str) -> None:
     page, _ = reader.open(reader.light, reader.address, path)
     named = page.title().split(" — ")
